@@ -1,1 +1,56 @@
-fn main() {}
+//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `bench`.
+//!
+//! They are a crate and not shell scripts so that they run the same on every machine that can
+//! build the product, and so that the style rules can have tests of their own.
+
+mod bench;
+mod demo;
+mod install;
+mod packages;
+mod process;
+mod stopwatch;
+mod test;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The repository's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs everything a change must pass: formatting, lints, style, tests, documentation
+    Test(test::Arguments),
+    /// Checks the house style over the whole tree
+    Tidy,
+    /// Builds a release and runs `evenkeel demo`
+    Demo(demo::Arguments),
+    /// Installs the `evenkeel` binary from this tree
+    Install,
+    /// Measures, always beside the rivals and in the same run
+    #[command(subcommand)]
+    Bench(bench::Bench),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Tidy => tidy::run(),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Install => install::run(),
+        Command::Bench(bench) => bench::run(&bench),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

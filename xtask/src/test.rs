@@ -1,0 +1,172 @@
+//! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
+
+use crate::process::{self, answers, cargo};
+use crate::stopwatch::timed;
+use crate::{packages, tidy};
+use anyhow::{Context, Result, bail};
+use std::time::Duration;
+
+/// Arguments of `cargo xtask test`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Runs only these steps (comma-separated), in the usual order
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// One step: its name in the report, and what it does.
+struct Step {
+    name: &'static str,
+    run: fn() -> Result<()>,
+}
+
+/// The steps, in order. What finds most mistakes in the least time comes first.
+const STEPS: &[Step] = &[
+    Step {
+        name: "packages",
+        run: packages::install,
+    },
+    Step {
+        name: "fmt",
+        run: fmt,
+    },
+    Step {
+        name: "clippy",
+        run: clippy,
+    },
+    Step {
+        name: "tidy",
+        run: tidy::run,
+    },
+    Step {
+        name: "tests",
+        run: tests,
+    },
+    Step {
+        name: "doc-tests",
+        run: doc_tests,
+    },
+    Step {
+        name: "docs",
+        run: docs,
+    },
+];
+
+/// Runs the steps and stops at the first that fails.
+///
+/// # Errors
+///
+/// When a step fails, or `--only` names none.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let steps = chosen(STEPS, &arguments.only)?;
+    let mut total = Duration::ZERO;
+    for step in &steps {
+        println!("== {}", step.name);
+        let (outcome, took) = timed(step.run);
+        total += took;
+        outcome.with_context(|| format!("step {} failed after {}", step.name, shown(took)))?;
+        println!("== {}: ok ({})", step.name, shown(took));
+    }
+    println!("== all {} steps passed ({})", steps.len(), shown(total));
+    Ok(())
+}
+
+fn chosen<'a>(steps: &'a [Step], only: &[String]) -> Result<Vec<&'a Step>> {
+    if let Some(unknown) = only
+        .iter()
+        .find(|name| steps.iter().all(|s| s.name != **name))
+    {
+        let names: Vec<_> = steps.iter().map(|s| s.name).collect();
+        bail!("no step `{unknown}`; steps are {}", names.join(", "));
+    }
+    Ok(steps
+        .iter()
+        .filter(|s| only.is_empty() || only.iter().any(|n| n == s.name))
+        .collect())
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+fn fmt() -> Result<()> {
+    component("fmt", "rustfmt")?;
+    process::run(&mut cargo(&["fmt", "--all", "--", "--check"]))?;
+    // The bench workspace is not built here, but it is read like everything else.
+    process::run(&mut cargo(&[
+        "fmt",
+        "--manifest-path",
+        "perf/Cargo.toml",
+        "--all",
+        "--check",
+    ]))
+}
+
+fn clippy() -> Result<()> {
+    component("clippy", "clippy")?;
+    let mut clippy = cargo(&["clippy", "--workspace", "--all-targets", "--locked"]);
+    process::run(clippy.args(["--", "-D", "warnings"]))
+}
+
+/// Says what to install when a part of the toolchain is missing, instead of cargo's riddle.
+fn component(subcommand: &str, component: &str) -> Result<()> {
+    if answers(cargo(&[subcommand, "--version"])) {
+        return Ok(());
+    }
+    bail!("`cargo {subcommand}` is missing; run: rustup component add {component}")
+}
+
+fn tests() -> Result<()> {
+    if answers(cargo(&["nextest", "--version"])) {
+        return process::run(&mut cargo(&["nextest", "run", "--workspace", "--locked"]));
+    }
+    process::run(&mut cargo(&[
+        "test",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+    ]))
+}
+
+fn doc_tests() -> Result<()> {
+    process::run(&mut cargo(&["test", "--workspace", "--doc", "--locked"]))
+}
+
+fn docs() -> Result<()> {
+    let mut doc = cargo(&[
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+    ]);
+    process::run(doc.arg("--locked").env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn steps_keep_their_order() {
+        let only = ["tidy".to_owned(), "fmt".to_owned()];
+        let names: Vec<_> = chosen(STEPS, &only)
+            .expect("both exist")
+            .iter()
+            .map(|s| s.name)
+            .collect();
+        assert_eq!(names, ["fmt", "tidy"]);
+        assert_eq!(chosen(STEPS, &[]).expect("all").len(), STEPS.len());
+    }
+
+    #[test]
+    fn an_unknown_step_is_refused_by_name() {
+        let Err(error) = chosen(STEPS, &["lint".to_owned()]) else {
+            panic!("accepted `lint`")
+        };
+        assert!(
+            error
+                .to_string()
+                .starts_with("no step `lint`; steps are packages, fmt")
+        );
+    }
+}

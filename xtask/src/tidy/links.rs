@@ -1,0 +1,116 @@
+//! Every relative link in a Markdown file leads to a file of the repository.
+
+use super::tree::File;
+use super::{Finding, Tree};
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files.iter().filter(|f| f.is(&["md"])) {
+        for (number, target) in links(file) {
+            if let Some(what) = fault(tree, &file.path, &target) {
+                findings.push(Finding::new(&file.path, number, what));
+            }
+        }
+    }
+    findings
+}
+
+/// Targets of links, with their lines; code is left out.
+fn links(file: &File) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut in_code = false;
+    for (number, line) in file.lines() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            found.extend(targets(line).into_iter().map(|target| (number, target)));
+        }
+    }
+    found
+}
+
+fn targets(line: &str) -> Vec<String> {
+    // Between backticks a bracket is code, so every second part is left out.
+    let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+    let inline = prose
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'));
+    let mut targets: Vec<String> = inline.map(|(target, _)| first_word(target)).collect();
+    let definition = prose
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("]: "));
+    targets.extend(definition.map(|(_, target)| first_word(target)));
+    targets
+}
+
+/// The target without its title.
+fn first_word(target: &str) -> String {
+    target
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .trim_matches(['<', '>'])
+        .to_owned()
+}
+
+fn fault(tree: &Tree, from: &str, target: &str) -> Option<String> {
+    if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
+        return None;
+    }
+    let path = target.split(['#', '?']).next().unwrap_or_default();
+    if path.starts_with('/') {
+        return Some(format!(
+            "link to `{target}`: write it relative to this file"
+        ));
+    }
+    let resolved = resolve(from, path);
+    match resolved {
+        Some(path) if tree.has(&path) => None,
+        _ => Some(format!("link to `{target}`: there is no such file")),
+    }
+}
+
+/// The target's path from the root; None when it leads out of the repository.
+fn resolve(from: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_link_is_found_with_its_line() {
+        let text = "# A\n\nSee [b](b.md#part), [c](../c/ \"title\") and [gone](gone.md).\n";
+        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", ""), ("c/d.rs", "")]);
+        let findings: Vec<_> = check(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            findings,
+            ["docs/a.md:3: link to `gone.md`: there is no such file"]
+        );
+    }
+
+    #[test]
+    fn definitions_and_paths_out_of_the_tree_are_found() {
+        let text = "[x]: missing.md\n[y](../../up.md)\n[z](/abs.md)\n";
+        assert_eq!(check(&Tree::of(&[("docs/a.md", text)])).len(), 3);
+    }
+
+    #[test]
+    fn code_and_other_sites_pass() {
+        let text = "`[a](b)`\n```\n[c](d)\n```\n[e](https://example.com) [f](#g)\n";
+        assert_eq!(check(&Tree::of(&[("a.md", text)])), []);
+    }
+}
