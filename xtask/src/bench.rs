@@ -100,6 +100,7 @@ fn run_gateway(gateway: &Gateway) -> Result<()> {
     ]))?;
     let mut bench = command("python3", &["perf/gateway/run.py"]);
     bench.env("EVENKEEL_LAB", &lab);
+    bench.arg("--binary").arg(target().join("release/evenkeel"));
     bench.args([
         "--format",
         gateway.format.name(),
