@@ -1,1 +1,68 @@
-//! core
+//! The load-balancing decision core of Evenkeel.
+//!
+//! Every decision is a pure function: of an immutable [`Snapshot`] of a cluster, of a
+//! [`PickContext`], and of the loads that the endpoints carry at that moment. The crate knows no
+//! sockets, threads, clocks or global random numbers; the host hands in what changes. That is why
+//! the same code runs in a gateway, in a client and in a simulator, and why each decision can be
+//! derived again from its [`Receipt`].
+//!
+//! # The pieces
+//!
+//! * [`Membership`] is the writer's side: endpoints come, go and change weight; each change ends in
+//!   a new [`Snapshot`], [`Published`] whole.
+//! * [`Picker`] is the reader's side, one per worker: [`Picker::pick`] returns a [`Lease`], which
+//!   counts the request in flight until it is finished or dropped.
+//! * [`strategy`] holds the strategies and [`strategy::registry`] the one table that lists them.
+//!
+//! # Examples
+//!
+//! ```
+//! use evenkeel_core::{
+//!     Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, strategy::registry,
+//! };
+//!
+//! let strategy = registry::build("least_request", &[])?;
+//! let mut members = Membership::new("web", strategy);
+//! members.upsert(Endpoint::new("a", "127.0.0.1:9001"));
+//! members.upsert(Endpoint::new("b", "127.0.0.1:9002"));
+//! let snapshot = members.snapshot();
+//!
+//! let mut picker = Picker::new(PickerSeed { root: 7, picker: 0 });
+//! let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+//! println!("send it to {}", snapshot.endpoint(lease.index()).address());
+//! lease.finish(Outcome::Success, Nanos::from_millis(3));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![deny(missing_docs)]
+
+mod clock;
+mod endpoint;
+mod health;
+mod load;
+mod math;
+mod membership;
+mod nearest;
+mod pick;
+mod published;
+pub mod reference;
+mod rng;
+mod snapshot;
+pub mod strategy;
+mod sync;
+mod tier;
+
+pub use clock::Nanos;
+pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
+pub use health::panic::{NotAThreshold, PanicThreshold};
+pub use load::{InFlight, Load};
+pub use membership::{DuplicateId, Membership, UnknownEndpoint};
+pub use nearest::nearest;
+pub use pick::context::{Attempts, NoEndpoint, PickContext};
+pub use pick::lease::{Lease, Outcome};
+pub use pick::picker::{Picker, PickerSeed};
+pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt, Refusal};
+pub use published::{Published, Reader};
+pub use rng::Rng;
+pub use snapshot::{Candidate, Group, Snapshot, Standing};
+pub use tier::shares::{TierHealth, TierShare, tier_shares};

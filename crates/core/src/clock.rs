@@ -1,0 +1,55 @@
+//! Time as an argument: the core never reads a clock.
+
+use std::ops::Add;
+
+/// A point in time, or a span of it, in nanoseconds of the host's monotonic clock.
+///
+/// The origin is the host's: a process start, or the start of a simulation. Differences saturate at
+/// zero, so a step back never turns into an age of centuries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// A span of `ms` milliseconds, at most some 584 years.
+    #[must_use]
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms.saturating_mul(1_000_000))
+    }
+
+    /// A span of `s` seconds, at most some 584 years.
+    #[must_use]
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s.saturating_mul(1_000_000_000))
+    }
+
+    /// The whole milliseconds in this span.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000_000
+    }
+
+    /// The time that has passed since `earlier`, zero when `earlier` lies ahead.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+
+    fn add(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_back_is_no_age() {
+        assert_eq!(Nanos(5).since(Nanos(9)), Nanos(0));
+        assert_eq!(Nanos(9).since(Nanos(5)), Nanos(4));
+    }
+}

@@ -1,0 +1,201 @@
+//! What an endpoint is said to be, and the record of what it has been through.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::load::InFlight;
+
+/// Identifies an [`EndpointState`] for as long as the process lives; never used twice.
+///
+/// Choices are remembered by serial, never by position: positions move when endpoints come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Serial(pub u64);
+
+/// An endpoint as configuration or discovery describes it.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Endpoint;
+///
+/// let endpoint = Endpoint::new("b", "127.0.0.1:9002").with_weight(2).with_capacity(100);
+/// assert_eq!((endpoint.id(), endpoint.weight()), ("b", 2));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    id: Arc<str>,
+    address: Arc<str>,
+    weight: u16,
+    zone: Option<Arc<str>>,
+    tier: u8,
+    labels: BTreeMap<Arc<str>, Arc<str>>,
+    capacity: Option<u32>,
+}
+
+impl Endpoint {
+    /// An endpoint of weight 1 in tier 0.
+    ///
+    /// `id` is its identity for as long as it serves: keys, statistics and health follow the id, so
+    /// it should outlive a change of `address`. The core does not interpret the address.
+    #[must_use]
+    pub fn new(id: impl Into<Arc<str>>, address: impl Into<Arc<str>>) -> Self {
+        Self {
+            id: id.into(),
+            address: address.into(),
+            weight: 1,
+            zone: None,
+            tier: 0,
+            labels: BTreeMap::new(),
+            capacity: None,
+        }
+    }
+
+    /// Sets the share of traffic relative to the other endpoints; 0 means no new requests.
+    #[must_use]
+    pub fn with_weight(mut self, weight: u16) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// Sets the zone the endpoint stands in.
+    #[must_use]
+    pub fn with_zone(mut self, zone: impl Into<Arc<str>>) -> Self {
+        self.zone = Some(zone.into());
+        self
+    }
+
+    /// Sets the tier: 0 is used first, the next ones as it fails.
+    #[must_use]
+    pub fn with_tier(mut self, tier: u8) -> Self {
+        self.tier = tier;
+        self
+    }
+
+    /// Adds a label, replacing an earlier one of the same name.
+    #[must_use]
+    pub fn with_label(mut self, name: impl Into<Arc<str>>, value: impl Into<Arc<str>>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the most requests the endpoint may have in flight at once, at least 1.
+    #[must_use]
+    pub fn with_capacity(mut self, requests: u32) -> Self {
+        self.capacity = Some(requests.max(1));
+        self
+    }
+
+    /// The stable identity.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The identity as a shared string.
+    #[must_use]
+    pub fn shared_id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
+    }
+
+    /// Where the host reaches it.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The configured weight, 0..=65535.
+    #[must_use]
+    pub fn weight(&self) -> u16 {
+        self.weight
+    }
+
+    /// The zone, if any.
+    #[must_use]
+    pub fn zone(&self) -> Option<&str> {
+        self.zone.as_deref()
+    }
+
+    /// The tier, 0 first.
+    #[must_use]
+    pub fn tier(&self) -> u8 {
+        self.tier
+    }
+
+    /// The labels, by name.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<Arc<str>, Arc<str>> {
+        &self.labels
+    }
+
+    /// The most requests in flight at once; none is no limit.
+    #[must_use]
+    pub fn capacity(&self) -> Option<u32> {
+        self.capacity
+    }
+}
+
+/// What an operator wants of an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Admin {
+    /// Takes no requests at all; those in flight finish.
+    Disabled,
+    /// Takes no new requests; those in flight finish.
+    Draining,
+    /// Takes requests.
+    #[default]
+    Enabled,
+}
+
+impl Admin {
+    /// The word for it in the API and in configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Draining => "draining",
+            Self::Enabled => "enabled",
+        }
+    }
+}
+
+/// The record of an endpoint that outlives every snapshot, reload, weight and strategy.
+///
+/// What all pickers must see at once lives here, on cache lines that no other endpoint shares:
+/// whoever chooses among others never waits for this one.
+#[derive(Debug)]
+pub struct EndpointState {
+    in_flight: InFlight,
+    serial: Serial,
+}
+
+impl EndpointState {
+    pub(crate) fn new(serial: Serial) -> Self {
+        Self {
+            in_flight: InFlight::default(),
+            serial,
+        }
+    }
+
+    /// The identity of this record.
+    #[must_use]
+    pub fn serial(&self) -> Serial {
+        self.serial
+    }
+
+    /// The requests in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> &InFlight {
+        &self.in_flight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_states_share_no_cache_line() {
+        assert_eq!(align_of::<EndpointState>(), 128);
+        assert_eq!(size_of::<EndpointState>() % 128, 0);
+    }
+}

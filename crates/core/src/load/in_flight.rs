@@ -1,0 +1,190 @@
+//! Requests in flight, and the burden that failures leave behind.
+
+use crate::clock::Nanos;
+use crate::math::half_power;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// How busy an endpoint is, in 1/256 of a request.
+///
+/// Requests in flight, plus what recent failures still weigh: an endpoint that answers errors in a
+/// millisecond is never idle long enough to look inviting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Load {
+    /// Requests in flight.
+    pub in_flight: u32,
+    /// What recent failures weigh, in 1/256 of a request.
+    pub penalty: u32,
+}
+
+/// The most a load counts for, so that products with weights stay within 64 bits.
+const LOAD_MAX: u64 = u32::MAX as u64;
+
+impl Load {
+    /// Both parts together in 1/256 of a request, at most 2^32 - 1.
+    #[inline]
+    #[must_use]
+    pub fn total(self) -> u64 {
+        ((u64::from(self.in_flight) << 8) + u64::from(self.penalty)).min(LOAD_MAX)
+    }
+
+    /// Whether `self` over `weight` is less than `other` over `other_weight`, without dividing.
+    #[inline]
+    #[must_use]
+    pub fn is_lighter(self, weight: u32, other: Self, other_weight: u32) -> bool {
+        self.total() * u64::from(other_weight) < other.total() * u64::from(weight)
+    }
+}
+
+/// Counts the requests in flight at one endpoint, exactly, over all workers.
+///
+/// On a cache line of its own: it is written by every request.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct InFlight {
+    count: AtomicU32,
+    /// The burden of failures in the low half, in 1/256 of a request; when it was that much in the
+    /// high half, in milliseconds modulo 2^32. Zero is no failure.
+    penalty: AtomicU64,
+}
+
+impl InFlight {
+    /// No cap.
+    pub const UNLIMITED: u32 = u32::MAX;
+
+    /// The requests in flight.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Reads the load as of `now`; what a failure weighs halves every `half_life`.
+    #[inline]
+    #[must_use]
+    pub fn load(&self, now: Nanos, half_life: Nanos) -> Load {
+        let packed = self.penalty.load(Ordering::Relaxed);
+        Load {
+            in_flight: self.count.load(Ordering::Relaxed),
+            penalty: if packed == 0 {
+                0
+            } else {
+                decayed(packed, now, half_life)
+            },
+        }
+    }
+
+    /// Takes a slot below `cap`, or says that there is none.
+    ///
+    /// A slot is taken by compare-and-swap, never by add and undo: two that undo would both miss the
+    /// one that is free.
+    #[inline]
+    pub(crate) fn acquire(&self, cap: u32) -> bool {
+        if cap == Self::UNLIMITED {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
+        let mut count = self.count.load(Ordering::Relaxed);
+        while count < cap {
+            match self.count.compare_exchange_weak(
+                count,
+                count + 1,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(seen) => count = seen,
+            }
+        }
+        false
+    }
+
+    #[inline]
+    pub(crate) fn release(&self) {
+        let before = self.count.fetch_sub(1, Ordering::Release);
+        debug_assert!(before > 0, "a lease must be released once");
+    }
+
+    /// Records a failure: it weighs as much as one more request in flight, and fades.
+    pub(crate) fn burden(&self, now: Nanos, half_life: Nanos) {
+        let stamp = u64::from(now.as_millis() as u32) << 32;
+        // A lost update of a heuristic is harmless; a loop on a contended line is not.
+        for _ in 0..2 {
+            let packed = self.penalty.load(Ordering::Relaxed);
+            let left = if packed == 0 {
+                0
+            } else {
+                decayed(packed, now, half_life)
+            };
+            let next = stamp | u64::from(left.saturating_add(256));
+            let swap =
+                self.penalty
+                    .compare_exchange(packed, next, Ordering::Relaxed, Ordering::Relaxed);
+            if swap.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Forgets what failures weighed: the endpoint came back as another one.
+    pub(crate) fn forgive(&self) {
+        self.penalty.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What is left of a burden at `now`.
+fn decayed(packed: u64, now: Nanos, half_life: Nanos) -> u32 {
+    let (value, stamp) = (packed as u32, (packed >> 32) as u32);
+    let age = (now.as_millis() as u32).wrapping_sub(stamp);
+    // A stamp a little ahead of `now` is another worker's later clock reading, not an age of weeks.
+    let age = if age > u32::MAX / 2 { 0 } else { age };
+    let half_lives = (u64::from(age) << 16) / half_life.as_millis().max(1);
+    ((u64::from(value) * half_power(half_lives)) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF: Nanos = Nanos::from_millis(200);
+
+    #[test]
+    fn a_cap_is_exact() {
+        let in_flight = InFlight::default();
+        assert!((0..3).all(|_| in_flight.acquire(3)));
+        assert!(!in_flight.acquire(3));
+        in_flight.release();
+        assert!(in_flight.acquire(3));
+        assert_eq!(in_flight.count(), 3);
+    }
+
+    #[test]
+    fn a_failure_weighs_a_request_and_fades() {
+        let in_flight = InFlight::default();
+        let at = Nanos::from_secs(5);
+        in_flight.burden(at, HALF);
+        in_flight.burden(at, HALF);
+        let after = |ms| in_flight.load(at + Nanos::from_millis(ms), HALF).penalty;
+        assert_eq!(after(0), 512);
+        assert_eq!(after(200), 256);
+        assert_eq!(after(400), 128);
+        assert_eq!(after(10_000), 0);
+    }
+
+    #[test]
+    fn a_clock_a_little_behind_is_no_age() {
+        let in_flight = InFlight::default();
+        in_flight.burden(Nanos::from_millis(1_000), HALF);
+        assert_eq!(in_flight.load(Nanos::from_millis(990), HALF).penalty, 256);
+    }
+
+    #[test]
+    fn loads_compare_over_weights() {
+        let load = |in_flight| Load {
+            in_flight,
+            penalty: 0,
+        };
+        assert!(load(2).is_lighter(3, load(1), 1));
+        assert!(!load(3).is_lighter(3, load(1), 1));
+        assert!(!load(1).is_lighter(1, load(3), 3));
+        assert!(load(u32::MAX - 1).is_lighter(u32::MAX, load(u32::MAX), 1));
+    }
+}

@@ -1,0 +1,51 @@
+//! Suggestions for mistyped names.
+
+/// The name in `known` that `given` was probably meant to be, if any is close enough.
+///
+/// Close is an edit distance (insertions, deletions, replacements, swaps of neighbours) of at most a
+/// third of the longer name's length. O(|given| x |name|) for each name.
+#[must_use]
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given = given.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| (distance(&given, name), name))
+        .filter(|(distance, name)| distance * 3 <= given.len().max(name.len()))
+        .min()
+        .map(|(_, name)| name)
+}
+
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut best = (last[j] + usize::from(a[i] != b[j]))
+                .min(last[j + 1] + 1)
+                .min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_finds_its_name_and_nonsense_finds_none() {
+        let names = ["retry", "timeout", "least_request"];
+        assert_eq!(nearest("retyr", names), Some("retry"));
+        assert_eq!(nearest("Timeouts", names), Some("timeout"));
+        assert_eq!(nearest("least_conn", names), None);
+        assert_eq!(nearest("x", names), None);
+        assert_eq!(nearest("", names), None);
+    }
+}

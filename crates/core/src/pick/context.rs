@@ -1,0 +1,125 @@
+//! What a decision is about, and why there may be none.
+
+use crate::clock::Nanos;
+use crate::endpoint::Serial;
+
+/// The endpoints that one request has already been sent to.
+///
+/// A retry never lands on one of them. Holds up to [`Attempts::MAX`]; later ones are forgotten
+/// oldest first, since a request that has failed that often is past saving.
+#[derive(Clone, Debug, Default)]
+pub struct Attempts {
+    tried: [Option<Serial>; Self::MAX],
+    count: u8,
+}
+
+impl Attempts {
+    /// The most endpoints that are remembered.
+    pub const MAX: usize = 8;
+
+    /// Remembers an endpoint as tried.
+    pub fn push(&mut self, serial: Serial) {
+        self.tried[usize::from(self.count) % Self::MAX] = Some(serial);
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Goes on from a count whose endpoints are not known.
+    pub(crate) fn resume(&mut self, count: u8) {
+        self.count = count;
+    }
+
+    /// Whether the endpoint has been tried.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, serial: Serial) -> bool {
+        self.count > 0 && self.tried.contains(&Some(serial))
+    }
+
+    /// The endpoints that are remembered.
+    pub fn iter(&self) -> impl Iterator<Item = Serial> + use<> {
+        self.tried.into_iter().flatten()
+    }
+
+    /// How many attempts there have been, 0..=255.
+    #[inline]
+    #[must_use]
+    pub fn count(&self) -> u8 {
+        self.count
+    }
+}
+
+/// What a decision may depend on, beside the snapshot. Fields that a strategy ignores cost nothing.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, PickContext};
+///
+/// let ctx = PickContext::at(Nanos::from_secs(1)).with_key(0x51ed);
+/// assert_eq!(ctx.key, Some(0x51ed));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct PickContext {
+    /// The host's monotonic time.
+    pub now: Nanos,
+    /// The hash of the request's key, for the strategies that keep a key on an endpoint.
+    pub key: Option<u64>,
+    /// Where this request has been before.
+    pub attempts: Attempts,
+}
+
+impl PickContext {
+    /// A first attempt at `now`, without a key.
+    #[must_use]
+    pub fn at(now: Nanos) -> Self {
+        Self {
+            now,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the hash of the request's key.
+    #[must_use]
+    pub fn with_key(mut self, key: u64) -> Self {
+        self.key = Some(key);
+        self
+    }
+}
+
+/// Why no endpoint was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoEndpoint {
+    /// Every endpoint that could be used is at its cap.
+    #[error("every endpoint is at its capacity")]
+    AllFull,
+    /// Every endpoint that could be used has been tried by this request.
+    #[error("every endpoint has been tried")]
+    AllTried,
+    /// The cluster has no endpoints.
+    #[error("the cluster has no endpoints")]
+    Empty,
+    /// Every endpoint is draining, disabled, or has weight 0.
+    #[error("every endpoint is draining, disabled or has weight 0")]
+    NoneInService,
+    /// Too few endpoints are healthy, and the cluster is told to fail rather than to panic.
+    #[error("no endpoint is healthy")]
+    NoneHealthy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_remembered_and_bounded() {
+        let mut attempts = Attempts::default();
+        assert!(!attempts.contains(Serial(0)));
+        for serial in 0..9 {
+            attempts.push(Serial(serial));
+        }
+        assert_eq!(attempts.count(), 9);
+        assert!(!attempts.contains(Serial(0)));
+        assert!((1..9).all(|serial| attempts.contains(Serial(serial))));
+    }
+}

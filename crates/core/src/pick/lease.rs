@@ -1,0 +1,81 @@
+//! The guard that counts a request in flight.
+
+use crate::clock::Nanos;
+use crate::endpoint::EndpointState;
+use crate::pick::receipt::Fallback;
+
+/// How a request ended, as far as the endpoint is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The caller went away or changed its mind: nobody is to blame.
+    Cancelled,
+    /// The endpoint failed: no connection, a broken answer, or an error of its own.
+    Failure,
+    /// The endpoint answered.
+    Success,
+}
+
+/// A request in flight at the endpoint that was chosen for it.
+///
+/// It counts from the moment of the choice and reports its outcome exactly once: by
+/// [`Lease::finish`], or, when it is dropped, as [`Outcome::Cancelled`].
+#[derive(Debug)]
+#[must_use = "a lease that is dropped at once counts for nothing"]
+pub struct Lease<'s> {
+    state: &'s EndpointState,
+    half_life: Nanos,
+    index: u32,
+    fallback: Option<Fallback>,
+}
+
+impl<'s> Lease<'s> {
+    /// Wraps a slot that has been acquired.
+    #[inline]
+    pub(crate) fn held(
+        state: &'s EndpointState,
+        half_life: Nanos,
+        index: u32,
+        fallback: Option<Fallback>,
+    ) -> Self {
+        Self {
+            state,
+            half_life,
+            index,
+            fallback,
+        }
+    }
+
+    /// The record of the chosen endpoint.
+    #[must_use]
+    pub fn state(&self) -> &'s EndpointState {
+        self.state
+    }
+
+    /// The place of the chosen endpoint in the snapshot that it was chosen from, and only there.
+    #[inline]
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index as usize
+    }
+
+    /// Why the strategy's own proposal was not taken, if it was not.
+    #[must_use]
+    pub fn fallback(&self) -> Option<Fallback> {
+        self.fallback
+    }
+
+    /// Reports how the request ended, at `now`.
+    pub fn finish(self, outcome: Outcome, now: Nanos) {
+        if outcome == Outcome::Failure {
+            self.state.in_flight().burden(now, self.half_life);
+        }
+        // Dropping it releases the slot.
+    }
+}
+
+impl Drop for Lease<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.state.in_flight().release();
+    }
+}

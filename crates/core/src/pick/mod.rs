@@ -1,0 +1,7 @@
+//! One decision: what is asked, how it is made, what holds it, and what explains it.
+
+pub(crate) mod context;
+pub(crate) mod inputs;
+pub(crate) mod lease;
+pub(crate) mod picker;
+pub(crate) mod receipt;

@@ -1,0 +1,318 @@
+//! The full explanation of one decision, and its derivation.
+
+use crate::load::Load;
+use crate::pick::context::{NoEndpoint, PickContext};
+use crate::pick::picker::Picker;
+use crate::rng::Rng;
+use crate::snapshot::Snapshot;
+use crate::strategy::Place;
+
+/// Why an endpoint that was proposed did not take the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It is at its cap.
+    Full,
+    /// It is not in service: draining, disabled, unhealthy or without weight.
+    NotInService,
+    /// This request has been there.
+    Tried,
+}
+
+/// Why the strategy's own proposal was not what was chosen, or chosen among the usual endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fallback {
+    /// Too few endpoints of the tier are healthy, so all of them were used.
+    Panic,
+    /// All that the strategy proposed refused; the lightest of the others took it.
+    Scan,
+    /// Nobody in the tier drawn could take it; another tier did.
+    Tier,
+}
+
+/// An endpoint that was compared. `index` is its place in the snapshot of the receipt's generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// The place of the endpoint in the snapshot.
+    pub index: u32,
+    /// Its effective weight in 1/256.
+    pub weight: u32,
+    /// The load that was read; zero for a schedule.
+    pub load: Load,
+    /// What was compared; smaller wins.
+    pub score: Score,
+}
+
+/// What a strategy compares; smaller wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Score {
+    /// The time on the schedule at which the endpoint is due.
+    Deadline(u64),
+    /// The load over the weight, as the two parts of a fraction.
+    LoadOverWeight(u64, u32),
+}
+
+impl Score {
+    /// The score as a number, for display: loads in requests for each unit of weight.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Self::Deadline(deadline) => deadline as f64,
+            Self::LoadOverWeight(load, weight) => load as f64 / f64::from(weight.max(1)),
+        }
+    }
+}
+
+impl Compared {
+    pub(crate) fn by_load(index: u32, weight: u32, load: Load) -> Self {
+        let score = Score::LoadOverWeight(load.total(), weight);
+        Self {
+            index,
+            weight,
+            load,
+            score,
+        }
+    }
+
+    pub(crate) fn by_deadline(index: u32, weight: u32, deadline: u64) -> Self {
+        Self {
+            index,
+            weight,
+            load: Load::default(),
+            score: Score::Deadline(deadline),
+        }
+    }
+}
+
+/// An endpoint that was proposed and refused. What cannot be repeated, as a lost race for the last
+/// slot, is an input of the decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exclusion {
+    /// The place of the endpoint in the snapshot.
+    pub index: u32,
+    /// Why it refused.
+    pub refusal: Refusal,
+}
+
+/// All that went into one decision and what came of it.
+///
+/// With the snapshot of its generation it is enough to make the same decision again:
+/// [`Receipt::derive`] does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// The generation of the snapshot that was used.
+    pub generation: u64,
+    /// The tier that was drawn.
+    pub tier: u8,
+    /// Which try of the request this was, from 0.
+    pub attempt: u8,
+    /// The hash of the request's key.
+    pub key: Option<u64>,
+    /// The place in the schedule before the decision.
+    pub cursor: Option<Place>,
+    /// The random bits that were drawn, in order.
+    pub draws: Vec<u64>,
+    /// The endpoints that were compared, in order.
+    pub candidates: Vec<Compared>,
+    /// The endpoints that refused, in order.
+    pub excluded: Vec<Exclusion>,
+    /// The endpoint that was chosen.
+    pub chosen: Option<u32>,
+    /// Why it was not an ordinary choice, if it was not.
+    pub fallback: Option<Fallback>,
+}
+
+/// A receipt that does not lead to the choice that it names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DerivationError {
+    /// The receipt belongs to another snapshot.
+    #[error("the receipt is of generation {receipt}, the snapshot of generation {snapshot}")]
+    Generation {
+        /// The receipt's generation.
+        receipt: u64,
+        /// The snapshot's generation.
+        snapshot: u64,
+    },
+    /// Deciding again asked for other inputs, or ended elsewhere.
+    #[error("deciding again leads to another receipt")]
+    Differs {
+        /// What the derivation wrote.
+        derived: Box<Receipt>,
+    },
+}
+
+impl Receipt {
+    /// Makes the decision again from what is written here, and compares every field.
+    ///
+    /// Reads no shared state: loads, draws and lost races come from the receipt.
+    ///
+    /// # Errors
+    ///
+    /// When the snapshot is of another generation, or the derivation ends in another receipt.
+    pub fn derive(&self, snapshot: &Snapshot) -> Result<(), DerivationError> {
+        if self.generation != snapshot.generation() {
+            return Err(DerivationError::Generation {
+                receipt: self.generation,
+                snapshot: snapshot.generation(),
+            });
+        }
+        let mut derived = Self::default();
+        Picker::replay(snapshot, self, &mut derived);
+        if derived == *self {
+            return Ok(());
+        }
+        Err(DerivationError::Differs {
+            derived: Box::new(derived),
+        })
+    }
+
+    /// The chosen endpoint's closest rival among those compared.
+    #[must_use]
+    pub fn runner_up(&self) -> Option<&Compared> {
+        self.candidates
+            .iter()
+            .filter(|compared| Some(compared.index) != self.chosen)
+            .min_by(|a, b| a.score.as_f64().total_cmp(&b.score.as_f64()))
+    }
+
+    pub(crate) fn begin(&mut self, snapshot: &Snapshot, ctx: &PickContext) {
+        self.generation = snapshot.generation();
+        self.attempt = ctx.attempts.count();
+        self.key = ctx.key;
+        self.tier = 0;
+        self.cursor = None;
+        self.chosen = None;
+        self.fallback = None;
+        self.draws.clear();
+        self.candidates.clear();
+        self.excluded.clear();
+    }
+
+    pub(crate) fn end(&mut self, choice: &Result<(u32, Option<Fallback>), NoEndpoint>) {
+        if let Ok((index, fallback)) = choice {
+            self.chosen = Some(*index);
+            self.fallback = *fallback;
+        }
+    }
+}
+
+/// Where a traced decision's inputs go, and, in a derivation, where they come from.
+#[derive(Debug)]
+pub(crate) struct Tape<'t> {
+    pub(crate) written: &'t mut Receipt,
+    source: Option<Source<'t>>,
+}
+
+/// A recorded receipt and how far it has been read.
+#[derive(Debug)]
+struct Source<'t> {
+    receipt: &'t Receipt,
+    draws: usize,
+    candidates: usize,
+    excluded: usize,
+}
+
+impl<'t> Tape<'t> {
+    pub(crate) fn recording(written: &'t mut Receipt) -> Self {
+        Self {
+            written,
+            source: None,
+        }
+    }
+
+    pub(crate) fn replaying(receipt: &'t Receipt, written: &'t mut Receipt) -> Self {
+        let source = Some(Source {
+            receipt,
+            draws: 0,
+            candidates: 0,
+            excluded: 0,
+        });
+        Self { written, source }
+    }
+
+    /// The next recorded exclusion, when it is of an endpoint tried before.
+    pub(crate) fn next_tried(&mut self) -> Option<u32> {
+        let source = self.source.as_mut()?;
+        let exclusion = source.receipt.excluded.get(source.excluded)?;
+        if exclusion.refusal != Refusal::Tried {
+            return None;
+        }
+        source.excluded += 1;
+        Some(exclusion.index)
+    }
+
+    pub(crate) fn draw(&mut self, rng: &mut Rng) -> u64 {
+        let bits = match &mut self.source {
+            None => rng.next_u64(),
+            Some(source) => {
+                source.draws += 1;
+                let at = source.draws - 1;
+                source.receipt.draws.get(at).copied().unwrap_or_default()
+            }
+        };
+        self.written.draws.push(bits);
+        bits
+    }
+
+    pub(crate) fn load(&mut self, index: u32, read: impl FnOnce() -> Load) -> Load {
+        match &mut self.source {
+            None => read(),
+            Some(source) => source
+                .next_candidate()
+                .filter(|compared| compared.index == index)
+                .map_or_else(Load::default, |compared| compared.load),
+        }
+    }
+
+    pub(crate) fn deadline(&mut self, read: impl FnOnce() -> (u32, u64)) -> (u32, u64) {
+        match &mut self.source {
+            None => read(),
+            Some(source) => match source.next_candidate() {
+                Some(Compared {
+                    index,
+                    score: Score::Deadline(deadline),
+                    ..
+                }) => (*index, *deadline),
+                _ => (0, 0),
+            },
+        }
+    }
+
+    pub(crate) fn slot(
+        &mut self,
+        index: u32,
+        acquire: impl FnOnce() -> Option<Refusal>,
+    ) -> Option<Refusal> {
+        match &mut self.source {
+            None => acquire(),
+            Some(source) => source.refusal(index),
+        }
+    }
+
+    pub(crate) fn compared(&mut self, compared: Compared) {
+        self.written.candidates.push(compared);
+    }
+
+    pub(crate) fn excluded(&mut self, index: u32, refusal: Refusal) {
+        self.written.excluded.push(Exclusion { index, refusal });
+    }
+}
+
+impl<'t> Source<'t> {
+    fn next_candidate(&mut self) -> Option<&'t Compared> {
+        self.candidates += 1;
+        self.receipt.candidates.get(self.candidates - 1)
+    }
+
+    /// The next recorded refusal, when it is of this endpoint; it is spent by being told.
+    fn refusal(&mut self, index: u32) -> Option<Refusal> {
+        let exclusion = self.receipt.excluded.get(self.excluded)?;
+        if exclusion.index != index {
+            return None;
+        }
+        self.excluded += 1;
+        Some(exclusion.refusal)
+    }
+}

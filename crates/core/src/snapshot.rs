@@ -1,0 +1,245 @@
+//! The immutable view of a cluster that decisions are made on.
+
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+use crate::endpoint::{Endpoint, EndpointState, Serial};
+use crate::load::{InFlight, Load};
+use crate::pick::context::NoEndpoint;
+use crate::pick::receipt::Refusal;
+use crate::strategy::{Strategy, Table};
+
+/// Why an endpoint takes part in decisions, or does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Standing {
+    /// An operator took it out of service.
+    Disabled,
+    /// It takes no new requests: an operator drains it, or its weight is 0.
+    Draining,
+    /// It takes requests.
+    Ready,
+    /// It failed its checks.
+    Unhealthy,
+}
+
+impl Standing {
+    /// The word for it in the API.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Draining => "draining",
+            Self::Ready => "ready",
+            Self::Unhealthy => "unhealthy",
+        }
+    }
+}
+
+/// What a decision reads of an endpoint: small, and side by side with the others.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    state: Arc<EndpointState>,
+    /// In 1/256 of a configured unit; 0 takes nothing.
+    weight: u32,
+    /// Requests in flight; 0 while the endpoint may not be chosen.
+    cap: u32,
+}
+
+impl Candidate {
+    pub(crate) fn new(state: Arc<EndpointState>, weight: u32, cap: u32) -> Self {
+        Self { state, weight, cap }
+    }
+
+    /// The effective weight in 1/256 of a configured unit.
+    #[inline]
+    #[must_use]
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// The record of the endpoint.
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> &EndpointState {
+        &self.state
+    }
+
+    /// The most requests in flight; 0 while the endpoint may not be chosen.
+    #[inline]
+    pub(crate) fn cap(&self) -> u32 {
+        self.cap
+    }
+
+    /// The identity of the record.
+    #[must_use]
+    pub fn serial(&self) -> Serial {
+        self.state.serial()
+    }
+
+    /// Whether the endpoint may be chosen at all.
+    #[inline]
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.cap > 0
+    }
+
+    #[inline]
+    pub(crate) fn load(&self, now: Nanos, half_life: Nanos) -> Load {
+        self.state.in_flight().load(now, half_life)
+    }
+
+    #[inline]
+    pub(crate) fn acquire(&self) -> Option<Refusal> {
+        if self.state.in_flight().acquire(self.cap) {
+            None
+        } else if self.is_open() {
+            Some(Refusal::Full)
+        } else {
+            Some(Refusal::NotInService)
+        }
+    }
+}
+
+/// The endpoints among which one strategy table chooses: those of one tier.
+#[derive(Debug)]
+pub struct Group {
+    pub(crate) tier: u8,
+    pub(crate) panic: bool,
+    /// Of a hundred first picks, how many are for this group and those before it.
+    pub(crate) share_up_to: u8,
+    pub(crate) eligible: Box<[u32]>,
+    pub(crate) table: Box<dyn Table>,
+}
+
+impl Group {
+    /// The tier, 0 first.
+    #[must_use]
+    pub fn tier(&self) -> u8 {
+        self.tier
+    }
+
+    /// Whether so few endpoints of the tier are healthy that all of them are used.
+    #[must_use]
+    pub fn is_in_panic(&self) -> bool {
+        self.panic
+    }
+
+    /// The endpoints that may be chosen, as places in the snapshot, in id order.
+    #[must_use]
+    pub fn eligible(&self) -> &[u32] {
+        &self.eligible
+    }
+
+    /// What the strategy worked out beforehand for this group.
+    #[inline]
+    #[must_use]
+    pub fn table(&self) -> &dyn Table {
+        &*self.table
+    }
+}
+
+/// One generation of a cluster, whole and immutable; built by [`crate::Membership::snapshot`].
+#[derive(Debug)]
+pub struct Snapshot {
+    pub(crate) cluster: Arc<str>,
+    pub(crate) generation: u64,
+    pub(crate) strategy: Arc<dyn Strategy>,
+    pub(crate) endpoints: Box<[Arc<Endpoint>]>,
+    pub(crate) standings: Box<[Standing]>,
+    pub(crate) candidates: Box<[Candidate]>,
+    pub(crate) positions: Box<[(Serial, u32)]>,
+    pub(crate) groups: Box<[Group]>,
+    pub(crate) unavailable: NoEndpoint,
+    pub(crate) failure_half_life: Nanos,
+}
+
+impl Snapshot {
+    /// The name of the cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    /// Counts the versions of the cluster, from 1.
+    #[inline]
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The strategy and its parameters.
+    #[must_use]
+    pub fn strategy(&self) -> &Arc<dyn Strategy> {
+        &self.strategy
+    }
+
+    /// The endpoints in id order, those that may not be chosen too.
+    #[must_use]
+    pub fn endpoints(&self) -> &[Arc<Endpoint>] {
+        &self.endpoints
+    }
+
+    /// The endpoint at a place in this snapshot.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such place: it must come from a lease or receipt of this snapshot.
+    #[inline]
+    #[must_use]
+    pub fn endpoint(&self, index: usize) -> &Endpoint {
+        &self.endpoints[index]
+    }
+
+    /// Whether the endpoint at a place takes part in decisions.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such place.
+    #[must_use]
+    pub fn standing(&self, index: usize) -> Standing {
+        self.standings[index]
+    }
+
+    /// What decisions read of each endpoint, in id order.
+    #[inline]
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// The groups among which a decision begins, tier 0 first; those without an endpoint to choose
+    /// are left out.
+    #[inline]
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Why nothing can be chosen when there are no groups.
+    #[must_use]
+    pub fn unavailable(&self) -> NoEndpoint {
+        self.unavailable
+    }
+
+    /// The place of an endpoint, by binary search.
+    #[must_use]
+    pub fn position(&self, serial: Serial) -> Option<u32> {
+        let at = self
+            .positions
+            .binary_search_by_key(&serial, |(serial, _)| *serial)
+            .ok()?;
+        Some(self.positions[at].1)
+    }
+
+    /// In what time the weight of a failure halves.
+    #[must_use]
+    pub fn failure_half_life(&self) -> Nanos {
+        self.failure_half_life
+    }
+}
+
+/// The cap of a candidate that may be chosen.
+pub(crate) fn cap_of(endpoint: &Endpoint) -> u32 {
+    endpoint.capacity().unwrap_or(InFlight::UNLIMITED)
+}

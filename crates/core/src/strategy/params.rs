@@ -1,0 +1,189 @@
+//! Parameters of strategies: described once, checked once.
+
+use crate::clock::Nanos;
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A span of time from the first to the second.
+    Duration(Nanos, Nanos),
+    /// A whole number from the first to the second.
+    Integer(u64, u64),
+    /// A number from the first to the second.
+    Number(f64, f64),
+    /// Any text.
+    Text,
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// For [`Kind::Bool`].
+    Bool(bool),
+    /// For [`Kind::Duration`].
+    Duration(Nanos),
+    /// For [`Kind::Integer`].
+    Integer(u64),
+    /// For [`Kind::Number`].
+    Number(f64),
+    /// For [`Kind::Choice`] and [`Kind::Text`].
+    Text(String),
+}
+
+/// Describes a parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The name in configuration and API.
+    pub name: &'static str,
+    /// The values it takes.
+    pub kind: Kind,
+    /// The default as it would be written in configuration; empty when absent is the default.
+    pub default: &'static str,
+    /// What it does, a sentence.
+    pub doc: &'static str,
+}
+
+/// A parameter that a strategy does not take, or not with that value.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParamError {
+    /// The strategy has no such parameter.
+    #[error("{strategy} has no parameter {param:?}{}", hint(.nearest.as_deref()))]
+    Unknown {
+        /// The strategy.
+        strategy: &'static str,
+        /// What was given.
+        param: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// The value is not one that the parameter takes.
+    #[error("{param} = {value} is not {wanted}")]
+    Value {
+        /// The parameter.
+        param: &'static str,
+        /// What was given.
+        value: String,
+        /// What would be right.
+        wanted: String,
+    },
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(", did you mean {name:?}?"))
+}
+
+impl std::fmt::Display for Kind {
+    /// What would be right, for messages.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool => f.write_str("true or false"),
+            Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Duration(least, most) => write!(
+                f,
+                "a duration from \"{}ms\" to \"{}s\"",
+                least.as_millis(),
+                most.as_millis() / 1000
+            ),
+            Self::Integer(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Number(least, most) => write!(f, "a number from {least} to {most}"),
+            Self::Text => f.write_str("a text"),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    /// As it would be written in configuration.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Duration(value) => write!(f, "\"{}ms\"", value.as_millis()),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
+impl Kind {
+    /// Whether the parameter takes this value.
+    #[must_use]
+    pub fn takes(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(_)) => true,
+            (Self::Choice(words), Value::Text(word)) => words.contains(&word.as_str()),
+            (Self::Duration(least, most), Value::Duration(span)) => (least..=most).contains(span),
+            (Self::Integer(least, most), Value::Integer(n)) => (least..=most).contains(n),
+            (Self::Number(least, most), Value::Number(n)) => (least..=most).contains(n),
+            (Self::Number(least, most), Value::Integer(n)) => (least..=most).contains(&(*n as f64)),
+            _ => false,
+        }
+    }
+}
+
+/// Checked parameters, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    values: Vec<(&'static str, Value)>,
+}
+
+impl Params {
+    /// Checks what was given against what a strategy takes.
+    ///
+    /// # Errors
+    ///
+    /// For the first parameter that is unknown or has a value it does not take.
+    pub fn check(
+        strategy: &'static str,
+        described: &'static [Param],
+        given: &[(String, Value)],
+    ) -> Result<Self, ParamError> {
+        let mut values = Vec::with_capacity(given.len());
+        for (name, value) in given {
+            let Some(param) = described.iter().find(|param| param.name == name) else {
+                let names = described.iter().map(|param| param.name);
+                return Err(ParamError::Unknown {
+                    strategy,
+                    param: name.clone(),
+                    nearest: crate::nearest(name, names).map(str::to_owned),
+                });
+            };
+            if !param.kind.takes(value) {
+                return Err(ParamError::Value {
+                    param: param.name,
+                    value: value.to_string(),
+                    wanted: param.kind.to_string(),
+                });
+            }
+            values.push((param.name, value.clone()));
+        }
+        Ok(Self { values })
+    }
+
+    /// A flag, or its default.
+    #[must_use]
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        match self.find(name) {
+            Some(Value::Bool(value)) => *value,
+            _ => default,
+        }
+    }
+
+    /// A whole number, or its default.
+    #[must_use]
+    pub fn integer(&self, name: &str, default: u64) -> u64 {
+        match self.find(name) {
+            Some(Value::Integer(value)) => *value,
+            _ => default,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Value> {
+        let (_, value) = self.values.iter().find(|(known, _)| *known == name)?;
+        Some(value)
+    }
+}

@@ -1,0 +1,155 @@
+//! The one table of strategies.
+//!
+//! Parser, help, schema, API, guide, laws and benchmarks iterate it; nothing else lists strategies.
+
+use std::sync::Arc;
+
+use super::params::{Param, ParamError, Params, Value};
+use super::{Strategy, least_request, random, round_robin, weighted_random, weighted_round_robin};
+
+/// Every strategy, in the order in which they are taught.
+pub const STRATEGIES: &[&Descriptor] = &[
+    &round_robin::DESCRIPTOR,
+    &weighted_round_robin::DESCRIPTOR,
+    &random::DESCRIPTOR,
+    &weighted_random::DESCRIPTOR,
+    &least_request::DESCRIPTOR,
+];
+
+/// The name of the strategy of a cluster that names none.
+pub const DEFAULT: &str = "least_request";
+
+/// Describes a strategy to people and to the machinery around it.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// The name in configuration, API, metrics and documents.
+    pub name: &'static str,
+    /// Other names that configuration accepts.
+    pub aliases: &'static [&'static str],
+    /// What it does, a line.
+    pub summary: &'static str,
+    /// When to use it, and when not.
+    pub advice: &'static str,
+    /// What a decision costs, as an order and in words.
+    pub cost: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// How it differs from others under the laws.
+    pub traits: Traits,
+    /// Builds it from checked parameters.
+    pub build: fn(&Params) -> Arc<dyn Strategy>,
+}
+
+/// What the laws, and the hosts, may expect of a strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// Shares follow weights; else they are equal.
+    pub weighted: bool,
+    /// Shares are exact over a cycle; else within statistical bounds.
+    pub exact: bool,
+    /// Choices depend on the endpoints' loads.
+    pub load_aware: bool,
+    /// Choices depend on the request's key.
+    pub keyed: bool,
+}
+
+/// A strategy that does not exist, or not with these parameters.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A parameter is wrong.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// There is no strategy of that name.
+    #[error(
+        "there is no strategy {name:?}{}, known are {}",
+        .nearest.map_or_else(String::new, |name| format!(", did you mean {name:?}?")),
+        names().collect::<Vec<_>>().join(", ")
+    )]
+    Unknown {
+        /// What was given.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<&'static str>,
+    },
+}
+
+/// The strategy of that name or alias.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Descriptor> {
+    STRATEGIES
+        .iter()
+        .copied()
+        .find(|strategy| strategy.name == name || strategy.aliases.contains(&name))
+}
+
+/// Builds the strategy of that name or alias.
+///
+/// # Errors
+///
+/// When there is none, or a parameter is unknown or out of range.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Value, registry};
+///
+/// let strategy = registry::build("least_request", &[("choices".into(), Value::Integer(3))])?;
+/// assert_eq!(strategy.descriptor().name, "least_request");
+/// assert!(registry::build("least_requests", &[]).is_err());
+/// # Ok::<(), registry::BuildError>(())
+/// ```
+pub fn build(name: &str, params: &[(String, Value)]) -> Result<Arc<dyn Strategy>, BuildError> {
+    let descriptor = find(name).ok_or_else(|| BuildError::Unknown {
+        name: name.to_owned(),
+        nearest: crate::nearest(name, names()),
+    })?;
+    let params = Params::check(descriptor.name, descriptor.params, params)?;
+    Ok((descriptor.build)(&params))
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    STRATEGIES
+        .iter()
+        .flat_map(|strategy| std::iter::once(strategy.name).chain(strategy.aliases.iter().copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_aliases_are_unique() {
+        let mut all: Vec<&str> = names().collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn the_default_is_registered() {
+        assert!(find(DEFAULT).is_some());
+    }
+
+    #[test]
+    fn mistakes_name_the_thing_and_what_would_be_right() {
+        let message = build("least_requst", &[]).expect_err("unknown").to_string();
+        assert!(
+            message.contains("did you mean \"least_request\"?"),
+            "{message}"
+        );
+        let params = [("choises".to_owned(), Value::Integer(2))];
+        let message = build("least_request", &params)
+            .expect_err("unknown")
+            .to_string();
+        assert!(message.contains("did you mean \"choices\"?"), "{message}");
+        let params = [("choices".to_owned(), Value::Integer(11))];
+        let message = build("least_request", &params)
+            .expect_err("range")
+            .to_string();
+        assert_eq!(message, "choices = 11 is not a whole number from 2 to 10");
+    }
+}

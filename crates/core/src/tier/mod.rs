@@ -1,0 +1,3 @@
+//! Which endpoints a decision begins with.
+
+pub(crate) mod shares;
