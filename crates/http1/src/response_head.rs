@@ -314,7 +314,7 @@ impl<'b> ResponseFacts<'b> {
         if self.coding.is_none() && self.bad_length {
             return Err("content-length is not one number");
         }
-        let both = self.coding.is_some() && self.length.is_some();
+        let both = self.coding.is_some() && (self.length.is_some() || self.bad_length);
         if asked.head || status == 304 {
             return framed(Framing::None, !both, !both);
         }
