@@ -51,7 +51,7 @@ install_oha() {
 # build PACKAGE BINARY PROFILE
 build() {
     [ -x "$LAB/bin/$2" ] && return
-    CARGO_TARGET_DIR="$LAB/target" cargo build --quiet --locked --manifest-path ../Cargo.toml \
+    CARGO_TARGET_DIR="$LAB/target" cargo build --quiet --manifest-path ../Cargo.toml \
         --package "$1" --profile "$3"
     cp "$LAB/target/$3/$1" "$LAB/bin/$2"
 }

@@ -72,7 +72,8 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
 }
 
 fn decisions(format: Format, quick: bool) -> Result<()> {
-    let mut bench = cargo(&["run", "--release", "--locked", "--quiet"]);
+    let mut bench = cargo(&["run", "--release", "--quiet"]);
+    // Not `--locked`: that lock file follows the core's dependencies; the rivals are pinned by `=`.
     bench.args([
         "--manifest-path",
         "perf/Cargo.toml",

@@ -7,6 +7,7 @@
 mod clock;
 mod contender;
 mod crowd;
+mod evenkeel;
 mod pingora;
 mod reference;
 mod report;
@@ -106,6 +107,7 @@ fn entries(arguments: &Arguments) -> Vec<Entry> {
             .is_none_or(|part| name.contains(part.as_str()))
     };
     let all = [
+        evenkeel::entries(),
         pingora::entries(),
         tower_p2c::entries(),
         reference::entries(),
