@@ -1,1 +1,18 @@
-//! config
+//! Evenkeel's configuration: text to resolved values, with diagnostics and a schema.
+
+#![deny(missing_docs)]
+
+mod model;
+mod value;
+
+pub use model::cluster::{Capacity, Cluster, Retry, RetryOn, Timeouts};
+pub use model::config::{Admin, Config, Level, Log, LogFormat, Runtime, Token, Workers};
+pub use model::listener::{Limits, Listener};
+pub use model::strategy_choice::StrategyChoice;
+pub use value::address::{Address, parse_address, parse_listen_address};
+pub use value::duration::{DURATION_MAX, parse_duration};
+pub use value::mistake::Mistake;
+pub use value::network::{Network, parse_network};
+pub use value::size::parse_size;
+pub use value::text::{NAME_BYTES_MAX, check_name};
+pub use value::weight::{WEIGHT_MAX, check_weight, parse_weight};

@@ -1,0 +1,116 @@
+//! Sets of endpoints with one strategy and its policies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_core::{Endpoint, PanicThreshold};
+
+use super::strategy_choice::StrategyChoice;
+
+/// A set of endpoints with one strategy and its policies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Its name, unique.
+    pub name: Arc<str>,
+    /// How an endpoint is chosen.
+    pub strategy: StrategyChoice,
+    /// The endpoints, in the order of the file, with the cluster's capacity where they have none of
+    /// their own. Ids are unique; there may be none.
+    pub endpoints: Vec<Endpoint>,
+    /// Below which share of healthy endpoints all of them are used.
+    pub panic: PanicThreshold,
+    /// How much an endpoint takes at once; none: no limit.
+    pub capacity: Option<Capacity>,
+    /// What is tried again.
+    pub retry: Retry,
+    /// How long endpoints may take.
+    pub timeout: Timeouts,
+}
+
+impl Cluster {
+    /// A cluster without endpoints, with defaults in all things.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            strategy: StrategyChoice::default(),
+            endpoints: Vec::new(),
+            panic: PanicThreshold::default(),
+            capacity: None,
+            retry: Retry::default(),
+            timeout: Timeouts::default(),
+        }
+    }
+
+    /// The endpoint with what this cluster sets for all of its endpoints, where it says nothing
+    /// itself. For endpoints that come while the gateway runs.
+    #[must_use]
+    pub fn adopt(&self, endpoint: Endpoint) -> Endpoint {
+        match (endpoint.capacity(), self.capacity) {
+            (None, Some(capacity)) => endpoint.with_capacity(capacity.peak),
+            _ => endpoint,
+        }
+    }
+}
+
+/// How much an endpoint takes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// The most requests in flight, at least 1.
+    pub peak: u32,
+}
+
+/// What is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// Tries in all, each on another endpoint, 1 to 8; 1: no retries.
+    pub attempts: u8,
+    /// After what.
+    pub on: RetryOn,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            attempts: 2,
+            on: RetryOn::default(),
+        }
+    }
+}
+
+/// After what a request is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryOn {
+    /// The connection was not made: surely not processed.
+    pub connect: bool,
+}
+
+impl Default for RetryOn {
+    fn default() -> Self {
+        Self { connect: true }
+    }
+}
+
+/// How long endpoints may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To make a connection.
+    pub connect: Duration,
+    /// From the request to the head of the answer.
+    pub response: Duration,
+    /// Without a byte in either direction.
+    pub idle: Duration,
+    /// A pooled connection without a request; zero: none is kept.
+    pub pool_idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(1),
+            response: Duration::from_secs(60),
+            idle: Duration::from_secs(60),
+            pool_idle: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The whole, and what concerns the process.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use super::cluster::Cluster;
+use super::listener::Listener;
+
+/// The resolved configuration of a gateway.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The admin API; none: off.
+    pub admin: Option<Admin>,
+    /// The log on stderr.
+    pub log: Log,
+    /// The process.
+    pub runtime: Runtime,
+    /// The sockets, in the order of the file; at least one. Names and addresses are unique.
+    pub listeners: Vec<Listener>,
+    /// The clusters, in the order of the file. Names are unique.
+    pub clusters: Vec<Cluster>,
+}
+
+impl Config {
+    /// The cluster of that name.
+    #[must_use]
+    pub fn cluster(&self, name: &str) -> Option<&Cluster> {
+        self.clusters.iter().find(|cluster| &*cluster.name == name)
+    }
+}
+
+/// The admin API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admin {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The bearer token that calls must carry; there is one when the address is not loopback.
+    pub token: Option<Token>,
+}
+
+/// A bearer token: visible ASCII, never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// A token out of the text of its file; space around it is cut.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not a token: nothing there, or not one word of visible ASCII.
+    pub fn new(text: &str) -> Result<Self, &'static str> {
+        let token = text.trim();
+        if token.is_empty() {
+            Err("is empty")
+        } else if token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(token.to_owned()))
+        } else {
+            Err("does not hold one word of visible ASCII characters")
+        }
+    }
+
+    /// The secret itself, for comparison in constant time.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// The log on stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// The least urgent lines that are written.
+    pub level: Level,
+    /// How lines look.
+    pub format: LogFormat,
+}
+
+/// How urgent a line of the log is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something failed.
+    Error,
+    /// Something will fail, or is not as it was meant.
+    Warn,
+    /// What operators want to know.
+    #[default]
+    Info,
+    /// What happens to each connection.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl Level {
+    /// The word for it in configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// How lines of the log look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object for each line.
+    Json,
+}
+
+/// The process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// How many workers there are.
+    pub workers: Workers,
+    /// How long requests in flight may take to finish after SIGTERM.
+    pub drain_timeout: Duration,
+    /// Who this gateway is; none: the host name.
+    pub instance: Option<String>,
+}
+
+impl Default for Runtime {
+    fn default() -> Self {
+        Self {
+            workers: Workers::Auto,
+            drain_timeout: Duration::from_secs(30),
+            instance: None,
+        }
+    }
+}
+
+/// How many workers there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Workers {
+    /// One for each core.
+    #[default]
+    Auto,
+    /// So many, at most [`Workers::MAX`].
+    Count(NonZeroU16),
+}
+
+impl Workers {
+    /// The most workers.
+    pub const MAX: u16 = 1024;
+
+    /// That many workers, when it is 1 to [`Workers::MAX`].
+    #[must_use]
+    pub fn new(count: u16) -> Option<Self> {
+        (count <= Self::MAX).then(|| NonZeroU16::new(count).map(Self::Count))?
+    }
+
+    /// The number of them on a host of `cores`.
+    #[must_use]
+    pub fn count(self, cores: usize) -> usize {
+        match self {
+            Self::Auto => cores.clamp(1, usize::from(Self::MAX)),
+            Self::Count(count) => usize::from(count.get()),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The resolved configuration: types that cannot be wrong.
+
+pub(crate) mod cluster;
+pub(crate) mod config;
+pub(crate) mod listener;
+pub(crate) mod strategy_choice;

@@ -1,0 +1,9 @@
+//! One rule for each kind of value, for the file, the command line and the admin API alike.
+
+pub(crate) mod address;
+pub(crate) mod duration;
+pub(crate) mod mistake;
+pub(crate) mod network;
+pub(crate) mod size;
+pub(crate) mod text;
+pub(crate) mod weight;
