@@ -25,6 +25,8 @@ pub struct GatewayReply<'a> {
     pub request_id: &'a str,
     /// Seconds after which the client may try again.
     pub retry_after: Option<u32>,
+    /// The time as an HTTP date, for the Date field (RFC 9110 section 6.6.1).
+    pub date: Option<&'a str>,
     /// The version that the client speaks.
     pub client_version: Version,
     /// The client's connection stays open after the answer. Must be false after a [`Reject`].
@@ -44,6 +46,7 @@ impl<'a> GatewayReply<'a> {
             cluster: None,
             request_id,
             retry_after: None,
+            date: None,
             client_version: Version::Http11,
             keep_alive: false,
             head: false,
@@ -75,8 +78,8 @@ impl<'a> GatewayReply<'a> {
 /// gateway_reply(&mut out, &reply);
 /// assert_eq!(
 ///     String::from_utf8_lossy(&out),
-///     "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
-///      content-length: 70\r\n\
+///     "HTTP/1.1 503 Service Unavailable\r\ncache-control: no-store\r\n\
+///      content-type: application/json\r\ncontent-length: 70\r\n\
 ///      x-request-id: r1\r\nProxy-Status: evenkeel; error=destination_unavailable\r\n\r\n\
 ///      {\"error\":\"destination_unavailable\",\"cluster\":\"web\",\"request_id\":\"r1\"}\n"
 /// );
@@ -86,6 +89,11 @@ pub fn gateway_reply(out: &mut Vec<u8>, reply: &GatewayReply<'_>) {
     write_json(reply, &mut body);
 
     write_start(reply.status, out);
+    if let Some(date) = reply.date {
+        write_field("date", date.as_bytes(), out);
+    }
+    // Some of these codes may be cached by default (RFC 9110 section 15.1), and they pass.
+    out.extend_from_slice(b"cache-control: no-store\r\n");
     out.extend_from_slice(b"content-type: application/json\r\ncontent-length: ");
     write_number(body.len() as u64, out);
     out.extend_from_slice(b"\r\n");

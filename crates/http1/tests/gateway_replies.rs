@@ -65,7 +65,8 @@ fn a_refused_request_is_told_why() {
     let out = String::from_utf8(written(&GatewayReply::refused(reject, ""))).expect("utf-8");
     assert_eq!(
         out,
-        "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n\
+        "HTTP/1.1 431 Request Header Fields Too Large\r\ncache-control: no-store\r\n\
+         content-type: application/json\r\n\
          content-length: 62\r\n\
          Proxy-Status: evenkeel; error=http_request_error; \
          details=\"request head is larger than the limit\"\r\n\
@@ -99,6 +100,18 @@ fn connection_and_retry_after() {
             assert_eq!(head.field("retry-after"), Some(&b"3"[..]));
         });
     }
+}
+
+#[test]
+fn a_date_is_sent_when_there_is_one() {
+    let mut reply = GatewayReply::new(ProxyError::ConnectionRefused, "r");
+    reply.date = Some("Tue, 03 Nov 2026 10:00:00 GMT");
+    response(&written(&reply), Asked::default(), |head| {
+        assert_eq!(
+            head.field("date"),
+            Some(&b"Tue, 03 Nov 2026 10:00:00 GMT"[..])
+        );
+    });
 }
 
 #[test]
