@@ -8,6 +8,9 @@ use crate::framing::trim_ows;
 /// for millions of comparisons. Real clients send one to three.
 pub const CONNECTION_OPTIONS_MAX: usize = 32;
 
+/// Most bytes of all Connection fields of a head. 1 KiB, for the same reason.
+pub const CONNECTION_BYTES_MAX: usize = 1024;
+
 /// What the Connection fields of a head say together (RFC 9110 section 7.6.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionOptions {
@@ -20,11 +23,16 @@ pub(crate) struct ConnectionOptions {
     /// Some other field is named.
     pub(crate) nominates: bool,
     count: usize,
+    bytes: usize,
 }
 
 impl ConnectionOptions {
     /// Adds the options of one Connection field.
     pub(crate) fn note(&mut self, value: &[u8]) -> Result<(), &'static str> {
+        self.bytes = self.bytes.saturating_add(value.len());
+        if self.bytes > CONNECTION_BYTES_MAX {
+            return Err("connection field is too long");
+        }
         for option in options(value) {
             self.count += 1;
             if self.count > CONNECTION_OPTIONS_MAX {

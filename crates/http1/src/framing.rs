@@ -14,6 +14,17 @@ pub enum Framing {
     UntilClose,
 }
 
+impl Framing {
+    /// Tells whether anything follows the head.
+    ///
+    /// A body that ends with the connection, or comes in chunks, may still turn out to have no
+    /// data.
+    #[must_use]
+    pub const fn has_body(self) -> bool {
+        !matches!(self, Self::None | Self::Length(0))
+    }
+}
+
 /// Reads the value of a Content-Length field: 1*DIGIT that fits in a u64 (RFC 9110 section 8.6).
 ///
 /// Signs, separators, other bases, lists and the empty value are all `None`; so is a number that

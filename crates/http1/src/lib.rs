@@ -73,7 +73,7 @@ pub use crate::body_decoder::{
     BodyDecoder, CHUNK_EXTENSION_BYTES_MAX, CHUNK_EXTENSION_DEBT_MAX, Piece,
 };
 pub use crate::body_encoder::{BodyEncoder, Encoding};
-pub use crate::connection::CONNECTION_OPTIONS_MAX;
+pub use crate::connection::{CONNECTION_BYTES_MAX, CONNECTION_OPTIONS_MAX};
 pub use crate::edit::Edit;
 pub use crate::field::{Field, Fields};
 pub use crate::framing::Framing;

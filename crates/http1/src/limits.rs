@@ -28,6 +28,33 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Tells whether reading a head is worth a try, when the first `seen` bytes of it were not
+    /// enough.
+    ///
+    /// A head that drips in byte by byte would be read from its start for each of them. This looks
+    /// only at the new bytes for an end of the head, and says yes when the limit is reached too.
+    /// What is wrong with a head that never ends is then found by the limit or by a deadline.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use evenkeel_http1::Limits;
+    ///
+    /// let limits = Limits::default();
+    /// assert!(!limits.may_be_complete(b"GET / HTTP/1.1\r\nHost: a\r\n", 10));
+    /// assert!(limits.may_be_complete(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 26));
+    /// ```
+    #[must_use]
+    pub fn may_be_complete(&self, bytes: &[u8], seen: usize) -> bool {
+        // The end may have begun in the last three bytes that were seen.
+        let new = &bytes[seen.saturating_sub(3).min(bytes.len())..];
+        bytes.len() >= self.header_bytes
+            || new.windows(2).any(|pair| pair == b"\n\n")
+            || new.windows(3).any(|three| three == b"\n\r\n")
+    }
+}
+
 /// Stack room for the fields of one head.
 ///
 /// It is left uninitialised until a parser fills it, so making one costs nothing, whatever

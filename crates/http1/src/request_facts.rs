@@ -129,7 +129,7 @@ impl<'b> RequestFacts<'b> {
         self.expect_continue
             && self.expects == 1
             && version == Version::Http11
-            && !matches!(framing, Framing::None | Framing::Length(0))
+            && framing.has_body()
     }
 
     /// The one protocol that the client wants to switch to (RFC 9110 section 7.8).

@@ -108,8 +108,7 @@ impl RequestHead<'_, '_> {
     /// An HTTP/1.0 client cannot expect anything, and one without a body would make the endpoint
     /// wait for none.
     fn passes_expect(&self) -> bool {
-        self.version == Version::Http11
-            && !matches!(self.framing, Framing::None | Framing::Length(0))
+        self.version == Version::Http11 && self.framing.has_body()
     }
 
     fn write_own_fields(&self, via: &Forward<'_>, out: &mut Vec<u8>) {

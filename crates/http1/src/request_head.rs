@@ -34,6 +34,12 @@ pub struct RequestHead<'s, 'b> {
     pub keep_alive: bool,
     /// The client waits for a `100 Continue` before it sends its body.
     pub expect_continue: bool,
+    /// A body comes with a GET, a HEAD or a DELETE, which give it no meaning (RFC 9110 section
+    /// 9.3).
+    ///
+    /// It is passed on, but an endpoint that does not expect it may leave it unread and take it for
+    /// the next request. The driver must not send another one on the endpoint's connection.
+    pub body_unexpected: bool,
     /// The one protocol that the client wants to switch to, such as `websocket`; never HTTP/2.
     pub upgrade: Option<&'b [u8]>,
     pub(crate) method_token: &'b str,
@@ -144,6 +150,8 @@ impl<'s, 'b> RequestHead<'s, 'b> {
             framing,
             keep_alive: facts.keep_alive(version),
             expect_continue: facts.expects_continue(version, framing),
+            body_unexpected: matches!(method, Method::Get | Method::Head | Method::Delete)
+                && framing.has_body(),
             upgrade: facts.upgrade(version),
             method_token,
             target_text,

@@ -94,9 +94,8 @@ fn verdict(bytes: &[u8]) -> Result<Option<usize>, ()> {
         .map_err(|_| ())
 }
 
+// PROPTEST_CASES sets the number of cases.
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
-
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         fuzz_request(&bytes);

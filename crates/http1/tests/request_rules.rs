@@ -2,7 +2,9 @@
 
 mod support;
 
-use evenkeel_http1::{Framing, HEADERS_MAX, Limits, Method, RequestHead, Slots, Version};
+use evenkeel_http1::{
+    CONNECTION_BYTES_MAX, Framing, HEADERS_MAX, Limits, Method, RequestHead, Slots, Version,
+};
 use support::{refusal, request};
 
 /// A request with these field lines besides its Host.
@@ -394,6 +396,51 @@ fn e19_heads_have_limits() {
 }
 
 #[test]
+fn a_dripping_head_is_read_only_when_it_may_end() {
+    let limits = Limits {
+        header_bytes: 40,
+        headers: 9,
+    };
+    let text = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    for end in 1..=text.len() {
+        let may_end = limits.may_be_complete(&text[..end], end - 1);
+        assert_eq!(may_end, end == text.len(), "{end}");
+        assert!(
+            limits.may_be_complete(text, end - 1),
+            "whatever was seen before"
+        );
+    }
+    assert!(
+        limits.may_be_complete(b"GET / HTTP/1.1\n\n", 15),
+        "to be refused at once"
+    );
+    assert!(
+        limits.may_be_complete(&[b'x'; 40], 39),
+        "to be refused for its size"
+    );
+    assert!(!limits.may_be_complete(b"", 7));
+}
+
+#[test]
+fn a_body_without_meaning_is_marked() {
+    for (method, lines, expected) in [
+        ("GET", "Content-Length: 3\r\n", true),
+        ("HEAD", "Transfer-Encoding: chunked\r\n", true),
+        ("DELETE", "Content-Length: 3\r\n", true),
+        ("GET", "Content-Length: 0\r\n", false),
+        ("GET", "", false),
+        ("POST", "Content-Length: 3\r\n", false),
+    ] {
+        let text = format!("{method} / HTTP/1.1\r\nHost: a\r\n{lines}\r\n");
+        assert_eq!(
+            request(text.as_bytes(), |head| head.body_unexpected),
+            expected,
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
 fn e19_no_limit_goes_beyond_the_slots() {
     let limits = Limits {
         header_bytes: 1 << 20,
@@ -411,10 +458,21 @@ fn e19_no_limit_goes_beyond_the_slots() {
 }
 
 #[test]
-fn too_many_connection_options_are_refused() {
+fn connection_fields_have_limits() {
     let options = |count: usize| format!("Connection: {}\r\n", vec!["a"; count].join(","));
     assert_eq!(status(&with_fields(&options(32))), None);
     assert_eq!(status(&with_fields(&options(33))), Some(400));
+    let long = |len: usize| format!("Connection: {}\r\n", "a".repeat(len));
+    assert_eq!(status(&with_fields(&long(CONNECTION_BYTES_MAX))), None);
+    assert_eq!(
+        status(&with_fields(&long(CONNECTION_BYTES_MAX + 1))),
+        Some(400)
+    );
+    assert_eq!(
+        status(&with_fields(&long(600).repeat(2))),
+        Some(400),
+        "all of them count"
+    );
 }
 
 #[test]
