@@ -5,6 +5,7 @@
 //! rustfmt, so indentation says enough, and a rule stays short enough to be read by whom it stops.
 
 mod core_purity;
+mod dependency_reasons;
 mod file_length;
 mod function_length;
 mod links;
@@ -48,6 +49,7 @@ impl fmt::Display for Finding {
 /// The rules. A new one is a file and a line here.
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     core_purity::check,
+    dependency_reasons::check,
     file_length::check,
     function_length::check,
     links::check,
