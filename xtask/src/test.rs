@@ -4,6 +4,7 @@ use crate::process::{self, answers, cargo};
 use crate::stopwatch::timed;
 use crate::{packages, tidy};
 use anyhow::{Context, Result, bail};
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 /// Arguments of `cargo xtask test`.
@@ -91,15 +92,16 @@ fn shown(time: Duration) -> String {
 
 fn fmt() -> Result<()> {
     component("fmt", "rustfmt")?;
-    process::run(&mut cargo(&["fmt", "--all", "--", "--check"]))?;
+    // Left to itself, rustfmt colours what goes into a file too.
+    let colour = if io::stdout().is_terminal() {
+        "auto"
+    } else {
+        "never"
+    };
+    let check = ["--", "--check", "--color", colour];
+    process::run(cargo(&["fmt", "--all"]).args(check))?;
     // The bench workspace is not built here, but it is read like everything else.
-    process::run(&mut cargo(&[
-        "fmt",
-        "--manifest-path",
-        "perf/Cargo.toml",
-        "--all",
-        "--check",
-    ]))
+    process::run(cargo(&["fmt", "--all", "--manifest-path", "perf/Cargo.toml"]).args(check))
 }
 
 fn clippy() -> Result<()> {
