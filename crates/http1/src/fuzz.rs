@@ -29,6 +29,13 @@ pub fn fuzz_request(bytes: &[u8]) {
     };
     let mut once = Vec::new();
     head.forward(&via, &mut once);
+    let names = assert_canonical(&once);
+    assert_eq!(count(&names, "host"), 1, "one host");
+    assert_eq!(
+        count(&names, "x-forwarded-for"),
+        1,
+        "one chain of addresses"
+    );
 
     // A head may grow by what is added.
     let limits = Limits {
@@ -73,6 +80,7 @@ pub fn fuzz_response(bytes: &[u8]) {
     };
     let mut once = Vec::new();
     head.forward(&to, &mut once);
+    assert_canonical(&once);
 
     let limits = Limits {
         header_bytes: usize::MAX,
@@ -92,6 +100,48 @@ pub fn fuzz_response(bytes: &[u8]) {
     let mut twice = Vec::new();
     again.forward(&to, &mut twice);
     assert_eq!(once, twice, "the canonical form is stable");
+}
+
+/// Checks a written head without the parser that is on trial, and lists its field names.
+fn assert_canonical(head: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(head);
+    let lines = text
+        .strip_suffix("\r\n\r\n")
+        .expect("an empty line at the end");
+    let mut names = Vec::new();
+    for line in lines.split("\r\n").skip(1) {
+        assert!(!line.contains(['\r', '\n', '\0']), "a line is one line");
+        let (name, value) = line.split_once(": ").expect("a colon and a space");
+        assert!(
+            !name.is_empty() && !name.contains([' ', '\t', ':']),
+            "a name is a token"
+        );
+        assert_eq!(
+            value.trim_matches([' ', '\t']),
+            value,
+            "no white space around a value"
+        );
+        names.push(name.to_ascii_lowercase());
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            assert_eq!(value, "chunked", "one coding");
+        }
+    }
+    let lengths = count(&names, "content-length") + count(&names, "transfer-encoding");
+    assert!(lengths <= 1, "one length at most");
+    for hop in [
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "http2-settings",
+    ] {
+        assert_eq!(count(&names, hop), 0, "{hop} stays here");
+    }
+    names
+}
+
+fn count(names: &[String], name: &str) -> usize {
+    names.iter().filter(|other| *other == name).count()
 }
 
 /// Reads bytes as a chunked body, whole and byte by byte. Both must find the same.
