@@ -36,10 +36,14 @@ def wrk(seconds, connections=CONNECTIONS, path="/", script=None):
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "10s"]
     if script:
         command += ["-s", str(HERE / script)]
-    said = output([*command, URL + path], seconds)
+    return read_wrk(output([*command, URL + path], seconds))
+
+
+def read_wrk(said):
+    """The figures in wrk's report."""
     total = re.search(r"(\d+) requests in", said)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
-    p99 = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)$", said, re.MULTILINE)
+    p99 = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", said, re.MULTILINE)
     if not (total and rate and p99 and int(total.group(1))):
         raise RuntimeError(f"wrk said: {said[-300:]}")
     return {

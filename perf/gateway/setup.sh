@@ -61,4 +61,5 @@ install_packages
 install_wheels
 install_oha
 build bench-backend backend rival
+build bench-relay relay rival
 build pingora-lb pingora-lb rival

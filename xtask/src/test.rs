@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
 
-use crate::process::{self, answers, cargo};
+use crate::process::{self, answers, cargo, command};
 use crate::stopwatch::timed;
 use crate::{packages, tidy};
 use anyhow::{Context, Result, bail};
@@ -42,6 +42,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "tests",
         run: tests,
+    },
+    Step {
+        name: "bench-scripts",
+        run: bench_scripts,
     },
     Step {
         name: "doc-tests",
@@ -128,6 +132,20 @@ fn tests() -> Result<()> {
         "--all-targets",
         "--locked",
     ]))
+}
+
+/// The scripts that read and compare figures; nothing is measured here.
+fn bench_scripts() -> Result<()> {
+    let arguments = [
+        "-B",
+        "-m",
+        "unittest",
+        "discover",
+        "--quiet",
+        "-s",
+        "perf/gateway",
+    ];
+    process::run(&mut command("python3", &arguments))
 }
 
 fn doc_tests() -> Result<()> {
