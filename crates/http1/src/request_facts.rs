@@ -5,8 +5,8 @@ use httparse::Header;
 use crate::connection::ConnectionOptions;
 use crate::field_kind::Kind;
 use crate::framing::{Coding, Framing, content_length, transfer_coding};
+use crate::host::valid_host;
 use crate::reject::Reject;
-use crate::target::valid_host;
 use crate::version::Version;
 
 /// Notes taken while walking over the fields of a request.

@@ -5,12 +5,13 @@ use httparse::{Error, Status};
 use crate::field::{Field, Fields};
 use crate::field_table::FieldTable;
 use crate::framing::Framing;
+use crate::host::split_port;
 use crate::limits::{Limits, Slots};
 use crate::method::Method;
 use crate::reject::Reject;
 use crate::request_facts::RequestFacts;
 use crate::request_id;
-use crate::target::{Target, split_port};
+use crate::target::Target;
 use crate::version::Version;
 
 /// Most empty lines before a request. RFC 9112 section 2.2 asks to bear with one; old clients sent

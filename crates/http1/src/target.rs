@@ -1,7 +1,6 @@
-//! Request targets and host names: what may stand there, and how a target is passed on.
+//! Request targets: their forms, and how they are passed on.
 
-use std::net::Ipv6Addr;
-
+use crate::host::{split_port, valid_host};
 use crate::method::Method;
 
 /// A request target taken apart (RFC 9112 section 3.2).
@@ -137,140 +136,10 @@ fn strip_prefix_any_case<'b>(text: &'b str, prefix: &str) -> Option<&'b str> {
         .then(|| &text[prefix.len()..])
 }
 
-/// Splits `host:port`; the port is empty when there is none. Brackets stay.
-pub(crate) fn split_port(authority: &str) -> (&str, &str) {
-    match authority.rsplit_once(':') {
-        // The last colon of a bracketed address without a port is inside of the brackets.
-        Some((host, port)) if !port.ends_with(']') => (host, port),
-        _ => (authority, ""),
-    }
-}
-
-/// Tells whether a value is `host`, `host:port` or empty (RFC 9110 section 7.2, RFC 3986 section
-/// 3.2.2).
-///
-/// A host is a name, an IPv4 address or a bracketed IPv6 address. User information, commas (two
-/// hosts in one field) and zone ids are refused, and a port has up to five digits and fits in 16
-/// bits.
-#[inline]
-pub(crate) fn valid_host(value: &[u8]) -> bool {
-    let name_len = value.iter().position(|byte| !HOST_BYTE[usize::from(*byte)]);
-    match name_len {
-        None => percent_escapes_complete(value),
-        Some(at) if value[at] == b':' => {
-            at > 0 && valid_port(&value[at + 1..]) && percent_escapes_complete(&value[..at])
-        }
-        Some(0) if value[0] == b'[' => valid_bracketed(&value[1..]),
-        Some(_) => false,
-    }
-}
-
-fn valid_port(port: &[u8]) -> bool {
-    port.len() <= 5
-        && port.iter().all(u8::is_ascii_digit)
-        && port
-            .iter()
-            .fold(0_u32, |n, digit| n * 10 + u32::from(digit - b'0'))
-            <= 0xffff
-}
-
-fn percent_escapes_complete(name: &[u8]) -> bool {
-    let mut rest = name;
-    while let Some(at) = rest.iter().position(|&byte| byte == b'%') {
-        match rest[at + 1..] {
-            [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => rest = &rest[at + 3..],
-            _ => return false,
-        }
-    }
-    true
-}
-
-fn valid_bracketed(value: &[u8]) -> bool {
-    let Some(end) = value.iter().position(|&byte| byte == b']') else {
-        return false;
-    };
-    let address = std::str::from_utf8(&value[..end])
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let port = &value[end + 1..];
-    address.is_some_and(|_: Ipv6Addr| true)
-        && (port.is_empty() || (port[0] == b':' && valid_port(&port[1..])))
-}
-
-/// The bytes of a reg-name: unreserved, sub-delims and `%`, but for the comma.
-static HOST_BYTE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0_u8;
-    loop {
-        table[byte as usize] = byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%')
-            || matches!(
-                byte,
-                b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b';' | b'='
-            );
-        if byte == u8::MAX {
-            break;
-        }
-        byte += 1;
-    }
-    table
-};
-
 #[cfg(test)]
 mod tests {
-    use super::{Target, split_port, valid_host};
+    use super::Target;
     use crate::method::Method;
-
-    #[test]
-    fn e17_host_values() {
-        for good in [
-            "",
-            "a",
-            "a:80",
-            "a:",
-            "example.org:8080",
-            "[::1]",
-            "[::1]:80",
-            "127.0.0.1",
-            "a_b",
-            "x%20y",
-            "[::ffff:127.0.0.1]:9001",
-        ] {
-            assert!(valid_host(good.as_bytes()), "{good:?}");
-        }
-        for bad in [
-            "a,b",
-            "u@a",
-            "u:p@a",
-            "a b",
-            "a\tb",
-            "a\0",
-            "a/b",
-            ":80",
-            "a:b",
-            "a:70000",
-            "a:123456",
-            "a:80:80",
-            "::1",
-            "[::1",
-            "[::1]80",
-            "[fe80::1%25eth0]",
-            "[]",
-            "a%2",
-            "a%zz",
-            "a?b",
-            "a#b",
-            "\u{e9}",
-            "[v1.a]",
-            "a\\b",
-            "<a>",
-            "a:+80",
-            "a: 80",
-            "[::1]:x",
-        ] {
-            assert!(!valid_host(bad.as_bytes()), "{bad:?}");
-        }
-    }
 
     #[test]
     fn e17_absolute_targets_leave_in_origin_form() {
@@ -330,13 +199,5 @@ mod tests {
         assert!(!agrees("http://a/", ""));
         assert!(!agrees("http://a/", "a:443"));
         assert!(!agrees("http://a:8080/", "a"));
-    }
-
-    #[test]
-    fn ports_split_off() {
-        assert_eq!(split_port("a:80"), ("a", "80"));
-        assert_eq!(split_port("a"), ("a", ""));
-        assert_eq!(split_port("[::1]"), ("[::1]", ""));
-        assert_eq!(split_port("[::1]:80"), ("[::1]", "80"));
     }
 }
