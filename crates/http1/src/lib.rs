@@ -47,6 +47,7 @@
 
 mod body_decoder;
 mod body_encoder;
+mod compose;
 mod connection;
 mod edit;
 mod field;
@@ -75,6 +76,7 @@ pub use crate::body_decoder::{
     BodyDecoder, CHUNK_EXTENSION_BYTES_MAX, CHUNK_EXTENSION_DEBT_MAX, Piece,
 };
 pub use crate::body_encoder::{BodyEncoder, Encoding};
+pub use crate::compose::{Pseudo, compose_request, compose_response};
 pub use crate::connection::{CONNECTION_BYTES_MAX, CONNECTION_OPTIONS_MAX};
 pub use crate::edit::Edit;
 pub use crate::field::{Field, Fields};

@@ -133,7 +133,7 @@ const FORBIDDEN: [&str; 22] = [
 ];
 
 /// Tells whether a byte may stand in a field name (RFC 9110 section 5.6.2).
-fn is_token(byte: u8) -> bool {
+pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
             byte,
