@@ -1,5 +1,6 @@
 //! Writing the head that the endpoint gets.
 
+use crate::body_encoder::Encoding;
 use crate::edit::Edit;
 use crate::field::write_field;
 use crate::field_kind::Kind;
@@ -39,7 +40,7 @@ pub struct Forward<'a> {
 }
 
 impl RequestHead<'_, '_> {
-    /// Appends the canonical head for the endpoint to `out`.
+    /// Appends the canonical head for the endpoint to `out`, and says how its body is to be sent.
     ///
     /// It is an HTTP/1.1 head in origin-form. Fields keep their order, case and number; the
     /// hop-by-hop ones and those that the client's Connection field names are gone, and so are
@@ -49,7 +50,7 @@ impl RequestHead<'_, '_> {
     /// `x-request-id`.
     ///
     /// Costs a few copies of byte ranges; allocates only when `out` has to grow.
-    pub fn forward(&self, via: &Forward<'_>, out: &mut Vec<u8>) {
+    pub fn forward(&self, via: &Forward<'_>, out: &mut Vec<u8>) -> Encoding {
         let head = self.fields.head();
         out.reserve(head.len() + ADDED_BYTES);
         let verbatim = via.target.is_none()
@@ -92,6 +93,11 @@ impl RequestHead<'_, '_> {
         self.write_own_fields(via, out);
         rules.write_additions(out);
         out.extend_from_slice(b"\r\n");
+        match self.framing {
+            Framing::None => Encoding::None,
+            Framing::Length(_) | Framing::UntilClose => Encoding::Identity,
+            Framing::Chunked => Encoding::Chunked,
+        }
     }
 
     #[cold]

@@ -2,7 +2,7 @@
 
 mod support;
 
-use evenkeel_http1::{Edit, Forward};
+use evenkeel_http1::{Edit, Encoding, Forward};
 use support::{VIA, added, forwarded};
 
 #[test]
@@ -259,4 +259,18 @@ fn an_overlong_output_is_appended_to() {
         head.forward(&VIA, &mut out);
         assert!(out.starts_with(b"beforeGET / HTTP/1.1\r\n"));
     });
+}
+
+#[test]
+fn the_body_keeps_its_form() {
+    for (lines, encoding) in [
+        ("", Encoding::None),
+        ("Content-Length: 3\r\n", Encoding::Identity),
+        ("Transfer-Encoding: chunked\r\n", Encoding::Chunked),
+    ] {
+        let text = format!("POST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n");
+        support::request(text.as_bytes(), |head| {
+            assert_eq!(head.forward(&VIA, &mut Vec::new()), encoding, "{lines:?}");
+        });
+    }
 }
