@@ -1,1 +1,22 @@
-//! gateway
+//! The data plane of Evenkeel: listeners, forwarding, connections to endpoints, start and drain.
+//!
+//! One worker a core, each with its own event loop, pickers, connection pools and buffers; what they
+//! share is the record of each endpoint and the published view of each cluster. In the steady state
+//! a request allocates nothing, takes no lock, spawns no task and sets no timer.
+//!
+//! The way of a request: `listener/` accepts its connection, `forward/` reads it, has a worker's
+//! picker (`worker/`) choose on the current view (`cluster/`), sends it over a connection of
+//! `upstream/`, and relays the answer. `lifecycle/` starts all this, steers it and ends it.
+
+mod clock;
+mod cluster;
+mod forward;
+mod lifecycle;
+mod listener;
+mod upstream;
+mod worker;
+
+pub use clock::Clock;
+pub use cluster::{BUCKETS, Cluster, CodeClass, EndpointReport, Histogram, Policies, Totals};
+pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
+pub use listener::Listener;

@@ -1,0 +1,34 @@
+//! The one place where the gateway reads the time.
+
+use std::time::{Duration, Instant};
+
+use evenkeel_core::Nanos;
+
+/// The monotonic clock of a process; copies agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock that stands at zero now.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+    pub fn start() -> Self {
+        Self {
+            origin: Instant::now(),
+        }
+    }
+
+    /// The time since the start.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        Nanos(self.origin.elapsed().as_nanos() as u64)
+    }
+}
+
+/// A span as the runtime's timers take it.
+pub(crate) fn duration(span: Nanos) -> Duration {
+    Duration::from_nanos(span.0)
+}

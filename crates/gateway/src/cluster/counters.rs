@@ -1,0 +1,290 @@
+//! What is merely counted: per worker, summed when somebody asks.
+//!
+//! Each counter has one writer, so counting is a load and a store on memory that no other worker
+//! writes; a reader may see a request's count before its duration.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evenkeel_core::Nanos;
+
+/// How a request ended, as metrics tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum CodeClass {
+    /// A status 1xx.
+    Informational,
+    /// A status 2xx.
+    Success,
+    /// A status 3xx.
+    Redirection,
+    /// A status 4xx.
+    ClientError,
+    /// A status 5xx, and whatever lies beyond.
+    ServerError,
+    /// The client went away before the answer was complete.
+    Cancelled,
+}
+
+impl CodeClass {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Informational,
+        Self::Success,
+        Self::Redirection,
+        Self::ClientError,
+        Self::ServerError,
+        Self::Cancelled,
+    ];
+
+    /// The class of a status code.
+    #[must_use]
+    pub const fn of(status: u16) -> Self {
+        match status {
+            ..=199 => Self::Informational,
+            200..=299 => Self::Success,
+            300..=399 => Self::Redirection,
+            400..=499 => Self::ClientError,
+            500.. => Self::ServerError,
+        }
+    }
+
+    /// The label value.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Informational => "1xx",
+            Self::Success => "2xx",
+            Self::Redirection => "3xx",
+            Self::ClientError => "4xx",
+            Self::ServerError => "5xx",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The upper bounds of the duration buckets; a last one without a bound follows.
+pub const BUCKETS: [Nanos; 18] = [
+    Nanos(100_000),
+    Nanos(200_000),
+    Nanos(500_000),
+    Nanos::from_millis(1),
+    Nanos::from_millis(2),
+    Nanos::from_millis(5),
+    Nanos::from_millis(10),
+    Nanos::from_millis(20),
+    Nanos::from_millis(50),
+    Nanos::from_millis(100),
+    Nanos::from_millis(200),
+    Nanos::from_millis(500),
+    Nanos::from_secs(1),
+    Nanos::from_secs(2),
+    Nanos::from_secs(5),
+    Nanos::from_secs(10),
+    Nanos::from_secs(20),
+    Nanos::from_secs(60),
+];
+
+const CELLS: usize = BUCKETS.len() + 1;
+
+/// One worker's counts for one endpoint.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct EndpointCounters {
+    codes: [AtomicU64; CodeClass::ALL.len()],
+    durations: [AtomicU64; CELLS],
+    duration_sum: AtomicU64,
+    failures: AtomicU64,
+    idle: AtomicU64,
+    active: AtomicU64,
+}
+
+/// Adds to a counter that nobody else writes.
+#[inline]
+fn add(counter: &AtomicU64, amount: u64) {
+    let before = counter.load(Ordering::Relaxed);
+    counter.store(before.wrapping_add(amount), Ordering::Relaxed);
+}
+
+impl EndpointCounters {
+    /// Counts a request that ended.
+    #[inline]
+    pub(crate) fn finish(&self, class: CodeClass, duration: Nanos) {
+        add(&self.codes[class as usize], 1);
+        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
+        add(&self.durations[bucket], 1);
+        add(&self.duration_sum, duration.0);
+    }
+
+    /// Counts an attempt that failed.
+    pub(crate) fn fail(&self) {
+        add(&self.failures, 1);
+    }
+
+    /// Counts connections: those that idle, and those that carry a request.
+    pub(crate) fn connections(&self, idle: i64, active: i64) {
+        add(&self.idle, idle as u64);
+        add(&self.active, active as u64);
+    }
+
+    fn add_to(&self, totals: &mut Totals) {
+        for (total, cell) in totals.codes.iter_mut().zip(&self.codes) {
+            *total += cell.load(Ordering::Relaxed);
+        }
+        for (total, cell) in totals.durations.cells.iter_mut().zip(&self.durations) {
+            *total += cell.load(Ordering::Relaxed);
+        }
+        let sum = &mut totals.durations.sum.0;
+        *sum = sum.wrapping_add(self.duration_sum.load(Ordering::Relaxed));
+        totals.failures += self.failures.load(Ordering::Relaxed);
+        let gauge = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
+        totals.idle_connections = totals.idle_connections.wrapping_add(gauge(&self.idle));
+        totals.active_connections = totals.active_connections.wrapping_add(gauge(&self.active));
+    }
+
+    pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Totals {
+        let mut totals = Totals::default();
+        for counters in all {
+            counters.add_to(&mut totals);
+        }
+        totals
+    }
+}
+
+/// One worker's counts of decisions in one cluster.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct ClusterCounters {
+    picked: AtomicU64,
+    fallback: AtomicU64,
+    none: AtomicU64,
+    /// Answers that the gateway made itself.
+    pub(crate) own: EndpointCounters,
+}
+
+impl ClusterCounters {
+    #[inline]
+    pub(crate) fn picked(&self, fallback: bool) {
+        add(
+            if fallback {
+                &self.fallback
+            } else {
+                &self.picked
+            },
+            1,
+        );
+    }
+
+    pub(crate) fn none(&self) {
+        add(&self.none, 1);
+    }
+
+    /// Decisions by outcome: picked, fallback, none.
+    pub(crate) fn decisions(&self) -> [u64; 3] {
+        [&self.picked, &self.fallback, &self.none].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// Durations, counted in [`BUCKETS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    cells: [u64; CELLS],
+    sum: Nanos,
+}
+
+impl Histogram {
+    /// The count of each bucket, the one without a bound last.
+    #[must_use]
+    pub fn cells(&self) -> &[u64] {
+        &self.cells
+    }
+
+    /// All durations together.
+    #[must_use]
+    pub fn sum(&self) -> Nanos {
+        self.sum
+    }
+
+    /// How many durations there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.cells.iter().sum()
+    }
+
+    /// The duration below which `share` (0..=1) of them lie, interpolated within its bucket; zero
+    /// without any.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Nanos {
+        let rank = self.count() as f64 * share;
+        let mut below = 0.0;
+        let mut lower = Nanos(0);
+        for (at, cell) in self.cells.iter().enumerate() {
+            let count = *cell as f64;
+            let Some(upper) = BUCKETS.get(at).copied() else {
+                return lower;
+            };
+            if count > 0.0 && below + count >= rank {
+                let part = ((rank - below) / count).clamp(0.0, 1.0);
+                return Nanos(lower.0 + ((upper.0 - lower.0) as f64 * part) as u64);
+            }
+            below += count;
+            lower = upper;
+        }
+        lower
+    }
+}
+
+/// Counts over all workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests by how they ended, in the order of [`CodeClass::ALL`].
+    pub codes: [u64; CodeClass::ALL.len()],
+    /// Durations of requests.
+    pub durations: Histogram,
+    /// Attempts that failed.
+    pub failures: u64,
+    /// Connections without a request.
+    pub idle_connections: u64,
+    /// Connections that carry a request.
+    pub active_connections: u64,
+}
+
+impl Totals {
+    /// All requests.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.codes.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_workers_add_up() {
+        let workers = [EndpointCounters::default(), EndpointCounters::default()];
+        workers[0].finish(CodeClass::of(204), Nanos::from_millis(3));
+        workers[1].finish(CodeClass::of(503), Nanos::from_secs(100));
+        workers[1].connections(2, 1);
+        workers[0].connections(-1, 0);
+        let totals = EndpointCounters::sum(workers.iter());
+        assert_eq!(totals.codes, [0, 1, 0, 0, 1, 0]);
+        assert_eq!(totals.durations.count(), 2);
+        assert_eq!((totals.idle_connections, totals.active_connections), (1, 1));
+    }
+
+    #[test]
+    fn quantiles_lie_within_their_bucket() {
+        let counters = EndpointCounters::default();
+        for _ in 0..99 {
+            counters.finish(CodeClass::Success, Nanos::from_millis(3));
+        }
+        counters.finish(CodeClass::Success, Nanos::from_millis(700));
+        let durations = EndpointCounters::sum([&counters].into_iter()).durations;
+        let p50 = durations.quantile(0.5).as_millis();
+        assert!((2..=5).contains(&p50), "{p50}");
+        let top = durations.quantile(1.0).as_millis();
+        assert!((500..=1000).contains(&top), "{top}");
+        assert_eq!(Histogram::default().quantile(0.99), Nanos(0));
+    }
+}

@@ -1,0 +1,13 @@
+//! A cluster as the control side sees it: membership, what is published of it, and its counters.
+
+mod counters;
+mod record;
+mod target;
+mod view;
+
+pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
+pub(crate) use counters::{ClusterCounters, EndpointCounters};
+pub use record::{Cluster, EndpointReport};
+pub(crate) use target::{Host, Target};
+pub use view::Policies;
+pub(crate) use view::View;

@@ -1,0 +1,195 @@
+//! A client's connection: one request after another.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use evenkeel_core::Nanos;
+use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
+use tokio::io::AsyncWrite;
+use tokio::net::TcpStream;
+
+use super::exchange::{After, exchange};
+use super::request::{Request, TOO_SLOW};
+use crate::cluster::CodeClass;
+use crate::listener::{Listener, Seat};
+use crate::worker::alarm::Alarm;
+use crate::worker::buffer::Inbox;
+use crate::worker::{ClusterWorker, Worker};
+
+/// How long a connection stays half open after an answer that came before the request's end: closed
+/// at once, the client's system might throw the answer away.
+const LINGER: Nanos = Nanos::from_secs(1);
+
+/// How much of such a request is read and dropped, in bytes.
+const LINGER_BYTES: usize = 1 << 20;
+
+/// Serves a connection in a task of its own.
+pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: IpAddr) {
+    worker.connections.set(worker.connections.get() + 1);
+    let client = Client {
+        worker: Rc::clone(worker),
+        trusted: seat.listener().config.trusts(peer),
+        seat,
+        stream,
+        inbox: Inbox::new(&worker.buffers),
+        alarm: worker.alarms.alarm(),
+        peer: peer.to_string().into(),
+    };
+    tokio::task::spawn_local(client.run());
+}
+
+/// A client's connection.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) worker: Rc<Worker>,
+    seat: Seat,
+    pub(super) stream: TcpStream,
+    pub(super) inbox: Inbox,
+    pub(super) alarm: Alarm,
+    pub(super) peer: Box<str>,
+    pub(super) trusted: bool,
+}
+
+/// What comes next on a connection.
+enum Next {
+    Closed,
+    Refused(Reject),
+    Request(Request),
+}
+
+impl Client {
+    async fn run(mut self) {
+        let mut fresh = true;
+        loop {
+            match self.next(fresh).await {
+                Next::Closed => return,
+                Next::Refused(reject) => return self.refuse(reject).await,
+                Next::Request(request) => match exchange(&mut self, request).await {
+                    After::Abort => return,
+                    After::Close => return self.close().await,
+                    After::KeepAlive => fresh = false,
+                },
+            }
+        }
+    }
+
+    pub(super) fn listener(&self) -> &Listener {
+        self.seat.listener()
+    }
+
+    /// The cluster that requests of this connection go to.
+    pub(super) fn cluster(&self) -> Option<Rc<ClusterWorker>> {
+        let place = self.listener().cluster?;
+        self.worker.clusters.get(place).map(Rc::clone)
+    }
+
+    /// Waits for a request. A fresh connection has as long as a head may take; a kept one may idle.
+    async fn next(&mut self, fresh: bool) -> Next {
+        let (header, idle) = (self.listener().header_timeout, self.listener().idle_timeout);
+        self.alarm.set(if fresh { header } else { idle });
+        let mut begun = false;
+        loop {
+            if !self.inbox.is_empty() {
+                match Request::read(self) {
+                    Ok(Some(request)) => return Next::Request(request),
+                    Ok(None) if !begun => {
+                        begun = true;
+                        self.alarm.set(header);
+                    }
+                    Ok(None) => {}
+                    Err(reject) => return Next::Refused(reject),
+                }
+            }
+            match poll_fn(|cx| self.poll_more(fresh, cx)).await {
+                Wait::More => {}
+                Wait::Late if begun => return Next::Refused(TOO_SLOW),
+                Wait::Late | Wait::Over => return Next::Closed,
+            }
+        }
+    }
+
+    fn poll_more(&mut self, fresh: bool, cx: &mut Context<'_>) -> Poll<Wait> {
+        if self.inbox.is_empty() && self.worker.is_leaving(fresh) {
+            return Poll::Ready(Wait::Over);
+        }
+        match self.inbox.poll_fill(&mut self.stream, cx) {
+            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Wait::Over),
+            Poll::Ready(Ok(_)) => Poll::Ready(Wait::More),
+            Poll::Pending => self.alarm.poll_due(cx).map(|()| Wait::Late),
+        }
+    }
+
+    /// Answers a request that cannot be read, and closes.
+    async fn refuse(mut self, reject: Reject) {
+        if let Some(cluster) = self.cluster() {
+            let class = CodeClass::of(reject.status);
+            cluster.counters.own.finish(class, Nanos(0));
+        }
+        let mut out = self.worker.buffers.output();
+        gateway_reply(&mut out, &GatewayReply::refused(reject, ""));
+        if self.send(&out).await.is_ok() {
+            self.close().await;
+        }
+    }
+
+    /// Sends an answer of our own.
+    pub(super) async fn send(&mut self, data: &[u8]) -> io::Result<()> {
+        self.alarm.set(self.listener().idle_timeout);
+        let mut sent = 0;
+        poll_fn(|cx| {
+            while sent < data.len() {
+                match Pin::new(&mut self.stream).poll_write(cx, &data[sent..]) {
+                    Poll::Ready(count) => sent += count?,
+                    Poll::Pending => {
+                        ready!(self.alarm.poll_due(cx));
+                        return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                    }
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Ends our side, and reads on for a while so that the answer is not lost.
+    pub(super) async fn close(mut self) {
+        self.alarm.set(LINGER);
+        let mut dropped = self.inbox.data().len();
+        self.inbox.consume(dropped);
+        poll_fn(|cx| {
+            if let Poll::Ready(Err(_)) = Pin::new(&mut self.stream).poll_shutdown(cx) {
+                return Poll::Ready(());
+            }
+            while let Poll::Ready(read) = self.inbox.poll_fill(&mut self.stream, cx) {
+                let Ok(count @ 1..) = read else {
+                    return Poll::Ready(());
+                };
+                self.inbox.consume(count);
+                dropped += count;
+                if dropped > LINGER_BYTES {
+                    return Poll::Ready(());
+                }
+            }
+            self.alarm.poll_due(cx)
+        })
+        .await;
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let connections = &self.worker.connections;
+        connections.set(connections.get() - 1);
+    }
+}
+
+/// What waiting for bytes came to.
+enum Wait {
+    Late,
+    More,
+    Over,
+}

@@ -1,0 +1,198 @@
+//! One request from its head to the end of its answer.
+
+use evenkeel_core::{Lease, NoEndpoint, Outcome, PickContext};
+use evenkeel_http1::{GatewayReply, Method, ProxyError, gateway_reply};
+
+use super::attempt::{AttemptError, attempt};
+use super::client::Client;
+use super::relay::{Failure, Finished};
+use super::request::Request;
+use crate::cluster::CodeClass;
+use crate::upstream::{ConnectError, LocalEndpoint};
+use crate::worker::ClusterWorker;
+
+/// What becomes of the client's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Closed at once: the client is gone, or must see that its answer is cut.
+    Abort,
+    /// Closed in order.
+    Close,
+    /// Kept for the next request.
+    KeepAlive,
+}
+
+/// Chooses an endpoint, sends the request, relays the answer; goes to another endpoint as long as no
+/// connection can be made.
+pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After {
+    let after = match client.cluster() {
+        Some(cluster) => run(client, &mut request, &cluster).await,
+        None => {
+            let mut reply = GatewayReply::new(ProxyError::DestinationNotFound, "");
+            reply.details = Some("no route takes this request");
+            answer(client, &request, reply).await
+        }
+    };
+    let pending = request.upload.into_pending();
+    client.worker.buffers.recycle(pending);
+    after
+}
+
+async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker) -> After {
+    let mut ctx = PickContext::at(request.started);
+    let mut refused: Option<ConnectError> = None;
+    loop {
+        let view = cluster.view();
+        let policies = &view.view.policies;
+        let lease = match cluster.pick(&view, &ctx) {
+            Ok(lease) => lease,
+            Err(reason) => return unavailable(client, request, cluster, reason, refused).await,
+        };
+        let endpoint = view.endpoint(lease.index());
+        let error = match attempt(client, request, endpoint, policies).await {
+            Ok(finished) => return settle(client, request, endpoint, lease, finished),
+            Err(AttemptError::Relay(failure, answered)) => {
+                let failed = Failed { failure, answered };
+                return failed
+                    .settle(client, request, cluster, endpoint, lease)
+                    .await;
+            }
+            Err(AttemptError::Connect(error)) => error,
+        };
+        tracing::debug!(endpoint = %endpoint.target.id, %error, "no connection");
+        ctx.attempts.push(lease.state().serial());
+        ctx.now = client.worker.now();
+        lease.finish(Outcome::Failure, ctx.now);
+        endpoint.counters.fail();
+        client.worker.shared.resolver.ask();
+        if ctx.attempts.count() >= policies.attempts {
+            let reply = GatewayReply::new(error.proxy_error(), "");
+            return own_answer(client, request, cluster, reply).await;
+        }
+        refused = Some(error);
+    }
+}
+
+/// The answer has been relayed to its end.
+fn settle(
+    client: &Client,
+    request: &Request,
+    endpoint: &LocalEndpoint,
+    lease: Lease<'_>,
+    finished: Finished,
+) -> After {
+    let now = client.worker.now();
+    let class = CodeClass::of(finished.status);
+    endpoint.counters.finish(class, now.since(request.started));
+    let outcome = if class == CodeClass::ServerError {
+        endpoint.counters.fail();
+        Outcome::Failure
+    } else {
+        Outcome::Success
+    };
+    lease.finish(outcome, now);
+    if finished.client_goes_on {
+        After::KeepAlive
+    } else {
+        After::Close
+    }
+}
+
+/// A relay that failed.
+struct Failed {
+    failure: Failure,
+    /// The client has a part of an answer, so there is nothing left to tell it.
+    answered: bool,
+}
+
+impl Failed {
+    async fn settle(
+        self,
+        client: &mut Client,
+        request: &Request,
+        cluster: &ClusterWorker,
+        endpoint: &LocalEndpoint,
+        lease: Lease<'_>,
+    ) -> After {
+        let now = client.worker.now();
+        let took = now.since(request.started);
+        match self.failure {
+            Failure::ClientGone => {
+                endpoint.counters.finish(CodeClass::Cancelled, took);
+                lease.finish(Outcome::Cancelled, now);
+                After::Abort
+            }
+            Failure::Client(reject) => {
+                lease.finish(Outcome::Cancelled, now);
+                if self.answered {
+                    endpoint.counters.finish(CodeClass::Cancelled, took);
+                    return After::Abort;
+                }
+                own_answer(client, request, cluster, GatewayReply::refused(reject, "")).await
+            }
+            Failure::Endpoint(error) | Failure::Silent(error) => {
+                endpoint.counters.fail();
+                lease.finish(Outcome::Failure, now);
+                if self.answered {
+                    endpoint.counters.finish(CodeClass::ServerError, took);
+                    return After::Abort;
+                }
+                own_answer(client, request, cluster, GatewayReply::new(error, "")).await
+            }
+        }
+    }
+}
+
+/// Nothing can be chosen: the reason goes into the answer. After a refused connection that is the
+/// reason, not that nobody else is left.
+async fn unavailable(
+    client: &mut Client,
+    request: &Request,
+    cluster: &ClusterWorker,
+    reason: NoEndpoint,
+    refused: Option<ConnectError>,
+) -> After {
+    let details = reason.to_string();
+    let mut reply = match (reason, refused) {
+        (NoEndpoint::AllTried, Some(error)) => GatewayReply::new(error.proxy_error(), ""),
+        (NoEndpoint::AllFull, _) => GatewayReply::new(ProxyError::ConnectionLimitReached, ""),
+        _ => GatewayReply::new(ProxyError::DestinationUnavailable, ""),
+    };
+    if reply.status == 503 {
+        reply.details = Some(&details);
+    }
+    own_answer(client, request, cluster, reply).await
+}
+
+/// Answers in the gateway's own name, and counts it.
+async fn own_answer(
+    client: &mut Client,
+    request: &Request,
+    cluster: &ClusterWorker,
+    mut reply: GatewayReply<'_>,
+) -> After {
+    reply.cluster = Some(cluster.cluster.name());
+    let took = client.worker.now().since(request.started);
+    let class = CodeClass::of(reply.status);
+    cluster.counters.own.finish(class, took);
+    answer(client, request, reply).await
+}
+
+async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<'_>) -> After {
+    let refused = reply.error == ProxyError::HttpRequestError;
+    reply.request_id = request.id.as_str();
+    reply.client_version = request.version;
+    reply.head = request.method == Method::Head;
+    reply.keep_alive =
+        request.keep_alive && request.is_read() && !refused && !client.worker.draining.get();
+    let keep_alive = reply.keep_alive;
+    let mut out = client.worker.buffers.output();
+    gateway_reply(&mut out, &reply);
+    let sent = client.send(&out).await;
+    client.worker.buffers.recycle(out);
+    match sent {
+        Err(_) => After::Abort,
+        Ok(()) if keep_alive => After::KeepAlive,
+        Ok(()) => After::Close,
+    }
+}

@@ -1,0 +1,10 @@
+//! Forwarding: a client's connection, the requests on it, and the relay between two peers.
+
+mod attempt;
+mod client;
+mod exchange;
+mod pump;
+mod relay;
+mod request;
+
+pub(crate) use client::serve;

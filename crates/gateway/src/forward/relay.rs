@@ -1,0 +1,276 @@
+//! The relay of one request and its answer between a client and an endpoint.
+
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use evenkeel_http1::{Asked, BadResponse, Limits, ProxyError, Reject, Reply, ResponseHead, Slots};
+use tokio::net::TcpStream;
+
+use super::client::Client;
+use super::pump::{Pump, PumpError};
+use super::request::{self, Request, TOO_SLOW};
+use crate::cluster::Policies;
+use crate::worker::buffer::Inbox;
+
+/// How large the head of an answer may be.
+const RESPONSE_LIMITS: Limits = Limits {
+    header_bytes: 64 * 1024,
+    headers: 128,
+};
+
+/// How a relay failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The client's connection failed, or it stopped reading.
+    ClientGone,
+    /// The client broke the rules within its body, or was too slow with it.
+    Client(Reject),
+    /// The endpoint failed before a byte of its answer came.
+    Silent(ProxyError),
+    /// The endpoint failed after a part of its answer, which the client may have.
+    Endpoint(ProxyError),
+}
+
+/// A relay that came to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finished {
+    pub(super) status: u16,
+    /// The client's connection can carry another request.
+    pub(super) client_goes_on: bool,
+    /// The endpoint's connection can carry another request.
+    pub(super) endpoint_goes_on: bool,
+}
+
+/// The answer as far as it has come.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    keep_alive: bool,
+    close_client: bool,
+}
+
+/// A relay under way. It owns nothing that would be lost with it but buffers.
+#[derive(Debug)]
+pub(super) struct Relay<'r> {
+    client: &'r mut Client,
+    endpoint: &'r mut TcpStream,
+    request: &'r mut Request,
+    policies: &'r Policies,
+    inbox: Inbox,
+    download: Pump,
+    answer: Option<Answer>,
+    uploaded: bool,
+    upload_error: Option<io::Error>,
+    moved: u64,
+    /// A byte of the answer has come.
+    answered: bool,
+}
+
+impl<'r> Relay<'r> {
+    pub(super) fn new(
+        client: &'r mut Client,
+        endpoint: &'r mut TcpStream,
+        request: &'r mut Request,
+        policies: &'r Policies,
+    ) -> Self {
+        let buffers = &client.worker.buffers;
+        let relay = Self {
+            inbox: Inbox::new(buffers),
+            download: Pump::new(buffers.output()),
+            client,
+            endpoint,
+            request,
+            policies,
+            answer: None,
+            uploaded: false,
+            upload_error: None,
+            moved: 0,
+            answered: false,
+        };
+        relay.client.alarm.set(policies.idle_timeout);
+        relay
+    }
+
+    /// Whether the client has been sent a part of an answer.
+    pub(super) fn has_answered_client(&self) -> bool {
+        self.download.has_sent()
+    }
+
+    /// Drives both directions as far as they go.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Finished, Failure>> {
+        if !self.uploaded && self.upload_error.is_none() {
+            if let Poll::Ready(result) = self.poll_upload(cx) {
+                result?;
+            }
+        }
+        if let Poll::Ready(result) = self.poll_download(cx) {
+            return Poll::Ready(result);
+        }
+        self.mind_progress();
+        ready!(self.client.alarm.poll_due(cx));
+        Poll::Ready(Err(self.timed_out()))
+    }
+
+    fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let client = &mut *self.client;
+        let upload = &mut self.request.upload;
+        match ready!(upload.poll_run(&mut client.stream, &mut client.inbox, self.endpoint, cx)) {
+            Ok(()) => {
+                self.uploaded = true;
+                client.alarm.set(self.policies.response_timeout);
+            }
+            // It may have answered before it stopped reading.
+            Err(PumpError::Write(error)) => self.upload_error = Some(error),
+            Err(PumpError::Ended | PumpError::Read) => {
+                return Poll::Ready(Err(Failure::ClientGone));
+            }
+            Err(error @ (PumpError::Chunk(_) | PumpError::TooLarge)) => {
+                return Poll::Ready(Err(Failure::Client(request::reject(&error))));
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_download(&mut self, cx: &mut Context<'_>) -> Poll<Result<Finished, Failure>> {
+        if self.answer.is_none() {
+            ready!(self.poll_head(cx))?;
+        }
+        let result = ready!(self.download.poll_run(
+            self.endpoint,
+            &mut self.inbox,
+            &mut self.client.stream,
+            cx
+        ));
+        Poll::Ready(match result {
+            Ok(()) => Ok(self.finished()),
+            Err(PumpError::Write(_)) => Err(Failure::ClientGone),
+            Err(PumpError::Ended | PumpError::Read) => {
+                Err(Failure::Endpoint(ProxyError::HttpResponseIncomplete))
+            }
+            Err(PumpError::Chunk(_) | PumpError::TooLarge) => {
+                Err(Failure::Endpoint(ProxyError::HttpProtocolError))
+            }
+        })
+    }
+
+    /// Reads heads up to the final one and stages them.
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        loop {
+            while !self.inbox.is_empty() {
+                match self.read_head() {
+                    Ok(Head::Final) => return Poll::Ready(Ok(())),
+                    Ok(Head::Interim) => {}
+                    Ok(Head::Partial) => break,
+                    Err(_) => return Poll::Ready(Err(self.failure(ProxyError::HttpProtocolError))),
+                }
+            }
+            if !self.download.is_flushed() {
+                let client = &mut self.client.stream;
+                if let Err(_gone) = ready!(self.download.poll_flush(&mut self.inbox, client, cx)) {
+                    return Poll::Ready(Err(Failure::ClientGone));
+                }
+            }
+            match ready!(self.inbox.poll_fill(self.endpoint, cx)) {
+                Ok(0) | Err(_) => {
+                    let error = ProxyError::ConnectionTerminated;
+                    return Poll::Ready(Err(self.failure(error)));
+                }
+                Ok(_) => self.answered = true,
+            }
+        }
+    }
+
+    fn read_head(&mut self) -> Result<Head, BadResponse> {
+        let mut slots = Slots::new();
+        let asked: Asked = self.request.asked();
+        let data = self.inbox.data();
+        let Some(head) = ResponseHead::parse(data, &RESPONSE_LIMITS, &mut slots, asked)? else {
+            return Ok(Head::Partial);
+        };
+        let reply = Reply {
+            client_version: self.request.version,
+            keep_alive: self.request.keep_alive
+                && self.request.is_read()
+                && !self.client.worker.draining.get(),
+            request_id: self.request.id.as_str(),
+            ..Reply::default()
+        };
+        let body = head.forward(&reply, self.download.pending());
+        let length = head.len;
+        if head.is_interim() {
+            self.inbox.consume(length);
+            return Ok(Head::Interim);
+        }
+        let answer = Answer {
+            status: head.status,
+            keep_alive: head.keep_alive,
+            close_client: body.close,
+        };
+        self.download.frame(head.framing, body.encoding, None);
+        self.inbox.consume(length);
+        if let Err(PumpError::Chunk(bad)) = self.download.stage_first(&mut self.inbox) {
+            return Err(bad.into());
+        }
+        self.answer = Some(answer);
+        Ok(Head::Final)
+    }
+
+    fn finished(&self) -> Finished {
+        let (status, keep_alive, close_client) =
+            self.answer.as_ref().map_or((502, false, true), |answer| {
+                (answer.status, answer.keep_alive, answer.close_client)
+            });
+        Finished {
+            status,
+            client_goes_on: !close_client && self.request.is_read(),
+            endpoint_goes_on: keep_alive && self.uploaded && self.inbox.is_empty(),
+        }
+    }
+
+    fn failure(&self, error: ProxyError) -> Failure {
+        if self.answered {
+            Failure::Endpoint(error)
+        } else {
+            Failure::Silent(error)
+        }
+    }
+
+    /// Sets the alarm anew when bytes have moved. A head that is waited for has its own time.
+    fn mind_progress(&mut self) {
+        let moved = self.request.upload.moved + self.download.moved;
+        let waits_for_head = self.uploaded && self.answer.is_none();
+        if moved != self.moved && !waits_for_head {
+            self.client.alarm.set(self.policies.idle_timeout);
+        }
+        self.moved = moved;
+    }
+
+    fn timed_out(&self) -> Failure {
+        if self.answer.is_some() {
+            // Either side may be the one that stands still.
+            return if self.download.is_flushed() {
+                Failure::Endpoint(ProxyError::HttpResponseTimeout)
+            } else {
+                Failure::ClientGone
+            };
+        }
+        if !self.uploaded && self.request.upload.is_flushed() {
+            return Failure::Client(TOO_SLOW);
+        }
+        Failure::Endpoint(ProxyError::HttpResponseTimeout)
+    }
+}
+
+impl Drop for Relay<'_> {
+    fn drop(&mut self) {
+        let pending = std::mem::take(self.download.pending());
+        self.client.worker.buffers.recycle(pending);
+    }
+}
+
+/// What was read of an answer's head.
+enum Head {
+    Final,
+    Interim,
+    Partial,
+}

@@ -1,0 +1,128 @@
+//! A request as it is carried through the gateway.
+
+use evenkeel_core::Nanos;
+use evenkeel_http1::{
+    Asked, Encoding, Forward, Framing, Method, Reject, RequestHead, Slots, Version,
+};
+
+use super::client::Client;
+use super::pump::{Pump, PumpError};
+use crate::worker::RequestId;
+
+/// A request whose head has been read, and what is to be sent for it.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) id: RequestId,
+    pub(super) method: Method,
+    pub(super) version: Version,
+    /// The client is willing to go on with this connection.
+    pub(super) keep_alive: bool,
+    pub(super) started: Nanos,
+    /// The head for the endpoint and the body behind it.
+    pub(super) upload: Pump,
+}
+
+impl Request {
+    /// Reads a request from the start of what the client sent; none when more is needed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read in one way only, or is larger than it may be.
+    pub(super) fn read(client: &mut Client) -> Result<Option<Self>, Reject> {
+        let mut slots = Slots::new();
+        let listener = client.listener();
+        let data = client.inbox.data();
+        let Some(head) = RequestHead::parse(data, &listener.limits, &mut slots)? else {
+            return Ok(None);
+        };
+        let most = listener.config.limits.body;
+        if matches!((head.framing, most), (Framing::Length(length), Some(most)) if length > most) {
+            return Err(too_large());
+        }
+        let worker = &client.worker;
+        let id = head
+            .request_id()
+            .and_then(RequestId::given)
+            .unwrap_or_else(|| worker.request_id());
+        let mut out = worker.buffers.output();
+        head.forward(
+            &Forward {
+                client: &client.peer,
+                proto: "http",
+                trusted: client.trusted,
+                request_id: id.as_str(),
+                fallback_host: "localhost",
+                ..Forward::default()
+            },
+            &mut out,
+        );
+        let mut upload = Pump::new(out);
+        upload.frame(head.framing, encoding(head.framing), most);
+        let request = Self {
+            id,
+            method: head.method,
+            version: head.version,
+            keep_alive: head.keep_alive,
+            started: worker.now(),
+            upload,
+        };
+        let length = head.len;
+        client.inbox.consume(length);
+        request.with_body_so_far(client).map(Some)
+    }
+
+    /// Puts behind the head what of the body has come with it, so that both leave in one write.
+    fn with_body_so_far(mut self, client: &mut Client) -> Result<Self, Reject> {
+        match self.upload.stage_first(&mut client.inbox) {
+            Ok(()) => Ok(self),
+            Err(error) => Err(reject(&error)),
+        }
+    }
+
+    /// What the answer's reader has to know of the question.
+    pub(super) fn asked(&self) -> Asked {
+        Asked {
+            head: self.method == Method::Head,
+            upgrade: false,
+        }
+    }
+
+    /// Whether the client's connection can carry another request: its body has been read.
+    pub(super) fn is_read(&self) -> bool {
+        self.upload.is_staged()
+    }
+}
+
+/// A body leaves in the form in which it came, cleaned.
+fn encoding(framing: Framing) -> Encoding {
+    match framing {
+        Framing::Chunked => Encoding::Chunked,
+        Framing::Length(_) => Encoding::Identity,
+        Framing::None | Framing::UntilClose => Encoding::None,
+    }
+}
+
+/// What the client is told of a body of its own that did not get through.
+pub(super) fn reject(error: &PumpError) -> Reject {
+    match error {
+        PumpError::Chunk(bad) => (*bad).into(),
+        PumpError::TooLarge => too_large(),
+        PumpError::Ended | PumpError::Read | PumpError::Write(_) => Reject {
+            status: 400,
+            reason: "the request ended before its body did",
+        },
+    }
+}
+
+fn too_large() -> Reject {
+    Reject {
+        status: 413,
+        reason: "request body is larger than the limit",
+    }
+}
+
+/// What a client is told that did not send its request in time.
+pub(super) const TOO_SLOW: Reject = Reject {
+    status: 408,
+    reason: "the request did not arrive in time",
+};

@@ -1,0 +1,74 @@
+//! Accepting connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_http1::{GatewayReply, ProxyError, gateway_reply};
+use tokio::net::TcpStream;
+
+use super::Listener;
+use crate::forward;
+use crate::worker::Worker;
+
+/// How long to wait when the system has no descriptor for us.
+const BACK_OFF: Duration = Duration::from_millis(100);
+
+/// Accepts for as long as the worker lives.
+pub(crate) async fn accept(
+    worker: Rc<Worker>,
+    listener: Arc<Listener>,
+    socket: std::net::TcpListener,
+) {
+    let socket = match tokio::net::TcpListener::from_std(socket) {
+        Ok(socket) => socket,
+        Err(error) => {
+            tracing::error!(listener = listener.name(), %error, "cannot accept");
+            return;
+        }
+    };
+    worker.shared.listener_ready();
+    loop {
+        match socket.accept().await {
+            Ok((stream, peer)) => welcome(&worker, &listener, stream, peer),
+            Err(error) if is_about_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(listener = listener.name(), %error, "cannot accept");
+                tokio::time::sleep(BACK_OFF).await;
+            }
+        }
+    }
+}
+
+/// The client was gone before it was accepted: nothing to wait for.
+fn is_about_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    )
+}
+
+fn welcome(worker: &Rc<Worker>, listener: &Arc<Listener>, stream: TcpStream, peer: SocketAddr) {
+    let Some(seat) = listener.admit() else {
+        turn_away(&stream);
+        return;
+    };
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    forward::serve(worker, seat, stream, peer.ip().to_canonical());
+}
+
+/// Says why, as far as the socket takes it at once, and closes.
+fn turn_away(stream: &TcpStream) {
+    let mut out = Vec::new();
+    let mut reply = GatewayReply::new(ProxyError::ConnectionLimitReached, "");
+    reply.details = Some("the listener has as many connections as its limit allows");
+    gateway_reply(&mut out, &reply);
+    // Best effort: under this load nobody waits for a slow reader.
+    let _ = stream.try_write(&out);
+}

@@ -1,0 +1,93 @@
+//! Sockets that clients connect to.
+
+mod accept;
+mod bind;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use evenkeel_config as config;
+use evenkeel_core::Nanos;
+use evenkeel_http1::Limits;
+
+pub(crate) use accept::accept;
+pub(crate) use bind::bind;
+
+/// A listener as workers and reports see it.
+#[derive(Debug)]
+pub struct Listener {
+    name: Arc<str>,
+    address: SocketAddr,
+    /// The place of the cluster among the gateway's.
+    pub(crate) cluster: Option<usize>,
+    pub(crate) config: config::Listener,
+    pub(crate) limits: Limits,
+    pub(crate) header_timeout: Nanos,
+    pub(crate) idle_timeout: Nanos,
+    connections: AtomicUsize,
+}
+
+impl Listener {
+    pub(crate) fn new(
+        config: &config::Listener,
+        address: SocketAddr,
+        cluster: Option<usize>,
+    ) -> Self {
+        let limits = &config.limits;
+        Self {
+            name: Arc::clone(&config.name),
+            address,
+            cluster,
+            limits: Limits {
+                header_bytes: limits.header_bytes,
+                headers: usize::from(limits.headers),
+            },
+            header_timeout: Nanos(limits.header_timeout.as_nanos() as u64),
+            idle_timeout: Nanos(limits.idle_timeout.as_nanos() as u64),
+            config: config.clone(),
+            connections: AtomicUsize::new(0),
+        }
+    }
+
+    /// The name in metrics and logs.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it listens; the port that was picked, if configuration left it open.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Clients' connections, over all workers.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection, unless there are as many as may be.
+    fn admit(self: &Arc<Self>) -> Option<Seat> {
+        let before = self.connections.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(Arc::clone(self));
+        (before < self.config.limits.connections as usize).then_some(seat)
+    }
+}
+
+/// Counts a client's connection while it lives.
+#[derive(Debug)]
+pub(crate) struct Seat(Arc<Listener>);
+
+impl Seat {
+    pub(crate) fn listener(&self) -> &Listener {
+        &self.0
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,115 @@
+//! What one worker keeps of an endpoint: idle connections and counters.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use evenkeel_core::Nanos;
+use tokio::net::TcpStream;
+
+use crate::cluster::{EndpointCounters, Target};
+
+/// How many idle connections a worker keeps to one endpoint.
+const IDLE_MAX: usize = 256;
+
+/// An endpoint as one worker uses it.
+#[derive(Debug)]
+pub(crate) struct LocalEndpoint {
+    pub(crate) target: Arc<Target>,
+    pub(crate) counters: Arc<EndpointCounters>,
+    /// The most recently used one last.
+    idle: RefCell<Vec<Idle>>,
+}
+
+#[derive(Debug)]
+struct Idle {
+    stream: TcpStream,
+    since: Nanos,
+}
+
+impl LocalEndpoint {
+    pub(crate) fn new(target: Arc<Target>, counters: Arc<EndpointCounters>) -> Self {
+        Self {
+            target,
+            counters,
+            idle: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// The connection used last that is still silent: one on which bytes or an end wait is useless.
+    ///
+    /// The runtime knows whether anything came in since, so a live one costs no system call.
+    pub(crate) fn take_idle(self: &Rc<Self>) -> Option<Carrier> {
+        let mut cx = Context::from_waker(Waker::noop());
+        loop {
+            let idle = self.idle.borrow_mut().pop()?;
+            self.counters.connections(-1, 0);
+            if idle.stream.poll_read_ready(&mut cx).is_pending() {
+                return Some(Carrier::new(self, idle.stream));
+            }
+        }
+    }
+
+    fn put_idle(&self, stream: TcpStream, now: Nanos) {
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < IDLE_MAX {
+            idle.push(Idle { stream, since: now });
+            self.counters.connections(1, 0);
+        }
+    }
+
+    /// Closes connections that have been idle for `timeout`.
+    pub(crate) fn close_stale(&self, now: Nanos, timeout: Nanos) {
+        let mut idle = self.idle.borrow_mut();
+        let stale = idle.partition_point(|idle| now.since(idle.since) >= timeout);
+        if stale > 0 {
+            self.counters.connections(-(stale as i64), 0);
+            idle.drain(..stale);
+        }
+    }
+}
+
+impl Drop for LocalEndpoint {
+    fn drop(&mut self) {
+        let idle = self.idle.get_mut().len() as i64;
+        self.counters.connections(-idle, 0);
+    }
+}
+
+/// A connection that carries a request. Dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Carrier {
+    stream: TcpStream,
+    count: ActiveCount,
+}
+
+/// Counts a connection that carries a request.
+#[derive(Debug)]
+struct ActiveCount(Rc<LocalEndpoint>);
+
+impl Drop for ActiveCount {
+    fn drop(&mut self) {
+        self.0.counters.connections(0, -1);
+    }
+}
+
+impl Carrier {
+    pub(crate) fn new(endpoint: &Rc<LocalEndpoint>, stream: TcpStream) -> Self {
+        endpoint.counters.connections(0, 1);
+        Self {
+            stream,
+            count: ActiveCount(Rc::clone(endpoint)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+
+    /// Keeps the connection for the next request.
+    pub(crate) fn give_back(self, now: Nanos) {
+        self.count.0.put_idle(self.stream, now);
+    }
+}

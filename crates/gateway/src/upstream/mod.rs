@@ -1,0 +1,9 @@
+//! Connections to endpoints.
+
+mod connect;
+mod endpoint;
+mod resolve;
+
+pub(crate) use connect::{ConnectError, connect};
+pub(crate) use endpoint::{Carrier, LocalEndpoint};
+pub(crate) use resolve::Resolver;

@@ -1,0 +1,130 @@
+//! A cluster as one worker sees it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use evenkeel_core::{Lease, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Serial};
+
+use crate::cluster::{Cluster, ClusterCounters, View};
+use crate::upstream::LocalEndpoint;
+
+/// A worker's picker, connections and counters for a cluster.
+#[derive(Debug)]
+pub(crate) struct ClusterWorker {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) counters: Arc<ClusterCounters>,
+    reader: RefCell<Reader<View>>,
+    view: RefCell<Rc<WorkerView>>,
+    picker: RefCell<Picker>,
+    stale_after: Cell<Nanos>,
+}
+
+/// A published view with what this worker keeps of each endpoint, in the snapshot's order.
+#[derive(Debug)]
+pub(crate) struct WorkerView {
+    pub(crate) view: Arc<View>,
+    endpoints: BTreeMap<Serial, Rc<LocalEndpoint>>,
+    by_index: Box<[Rc<LocalEndpoint>]>,
+}
+
+impl ClusterWorker {
+    pub(crate) fn new(cluster: &Arc<Cluster>, worker: u32, seed: u64) -> Self {
+        let mut reader = Reader::new(Arc::clone(cluster.published()));
+        let view = Arc::clone(reader.get());
+        let stale_after = view.policies.pool_idle_timeout;
+        let view = WorkerView::new(view, cluster, &BTreeMap::new());
+        Self {
+            cluster: Arc::clone(cluster),
+            counters: cluster.count_worker(),
+            reader: RefCell::new(reader),
+            view: RefCell::new(Rc::new(view)),
+            picker: RefCell::new(Picker::new(PickerSeed {
+                root: seed,
+                picker: worker,
+            })),
+            stale_after: Cell::new(stale_after),
+        }
+    }
+
+    /// The current view: an atomic load when nothing has changed.
+    #[inline]
+    pub(crate) fn view(&self) -> Rc<WorkerView> {
+        if self.reader.borrow_mut().refresh() {
+            self.rebuild();
+        }
+        Rc::clone(&self.view.borrow())
+    }
+
+    #[cold]
+    fn rebuild(&self) {
+        let view = Arc::clone(self.reader.borrow_mut().get());
+        self.stale_after.set(view.policies.pool_idle_timeout);
+        let next = {
+            let old = self.view.borrow();
+            WorkerView::new(view, &self.cluster, &old.endpoints)
+        };
+        // Connections to endpoints that are gone close here, unless a request still uses them.
+        self.view.replace(Rc::new(next));
+    }
+
+    /// Chooses an endpoint on `view` and counts the decision.
+    #[inline]
+    pub(crate) fn pick<'v>(
+        &self,
+        view: &'v WorkerView,
+        ctx: &PickContext,
+    ) -> Result<Lease<'v>, NoEndpoint> {
+        let picked = self.picker.borrow_mut().pick(&view.view.snapshot, ctx);
+        match &picked {
+            Ok(lease) => self.counters.picked(lease.fallback().is_some()),
+            Err(_) => self.counters.none(),
+        }
+        picked
+    }
+
+    /// Closes connections that idle too long, and those to endpoints that are gone.
+    pub(crate) fn close_stale(&self, now: Nanos) {
+        let view = self.view();
+        for endpoint in &view.by_index {
+            endpoint.close_stale(now, self.stale_after.get());
+        }
+    }
+}
+
+impl WorkerView {
+    fn new(view: Arc<View>, cluster: &Cluster, old: &BTreeMap<Serial, Rc<LocalEndpoint>>) -> Self {
+        let mut endpoints = BTreeMap::new();
+        let by_index = view
+            .snapshot
+            .candidates()
+            .iter()
+            .zip(&view.targets)
+            .map(|(candidate, target)| {
+                let serial = candidate.serial();
+                let endpoint = match old.get(&serial) {
+                    // A new address under an old id: its connections lead elsewhere.
+                    Some(same) if Arc::ptr_eq(&same.target, target) => Rc::clone(same),
+                    _ => Rc::new(LocalEndpoint::new(
+                        Arc::clone(target),
+                        cluster.count_endpoint(&target.id),
+                    )),
+                };
+                endpoints.insert(serial, Rc::clone(&endpoint));
+                endpoint
+            })
+            .collect();
+        Self {
+            view,
+            endpoints,
+            by_index,
+        }
+    }
+
+    /// What this worker keeps of the endpoint at a place of the snapshot.
+    #[inline]
+    pub(crate) fn endpoint(&self, index: usize) -> &Rc<LocalEndpoint> {
+        &self.by_index[index]
+    }
+}

@@ -1,0 +1,87 @@
+//! A worker: one thread, one event loop, its own pickers, pools and buffers.
+
+pub(crate) mod alarm;
+pub(crate) mod buffer;
+mod cluster;
+mod request_id;
+mod run;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use evenkeel_core::{Nanos, Rng};
+
+use crate::clock::Clock;
+use crate::lifecycle::Shared;
+
+pub(crate) use cluster::ClusterWorker;
+pub(crate) use request_id::RequestId;
+pub(crate) use run::{Command, WorkerHandle, spawn};
+
+/// What all connections of a worker share; nothing here is seen by another thread.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) clock: Clock,
+    pub(crate) alarms: Rc<alarm::Alarms>,
+    pub(crate) buffers: Rc<buffer::BufferPool>,
+    pub(crate) clusters: Vec<Rc<ClusterWorker>>,
+    pub(crate) shared: Arc<Shared>,
+    /// Answers close their connection.
+    pub(crate) draining: Cell<bool>,
+    /// Nobody is accepted any more.
+    pub(crate) closing: Cell<bool>,
+    /// Connections of clients.
+    pub(crate) connections: Cell<usize>,
+    rng: RefCell<Rng>,
+}
+
+impl Worker {
+    fn new(number: u32, shared: &Arc<Shared>) -> Self {
+        let clusters = shared
+            .clusters
+            .iter()
+            .map(|cluster| Rc::new(ClusterWorker::new(cluster, number, shared.seed)))
+            .collect();
+        Self {
+            clock: shared.clock,
+            alarms: Rc::default(),
+            buffers: Rc::default(),
+            clusters,
+            shared: Arc::clone(shared),
+            draining: Cell::new(false),
+            closing: Cell::new(false),
+            connections: Cell::new(0),
+            rng: RefCell::new(Rng::new(
+                shared.seed ^ u64::from(number).wrapping_mul(0xA24B_AED4_963E_E407),
+            )),
+        }
+    }
+
+    /// Reads the clock, and sets alarms by it from now on.
+    #[inline]
+    pub(crate) fn now(&self) -> Nanos {
+        let now = self.clock.now();
+        self.alarms.advance(now);
+        now
+    }
+
+    /// Whether a connection that waits for a request should end; a fresh one is heard out as long
+    /// as connections are accepted.
+    pub(crate) fn is_leaving(&self, fresh: bool) -> bool {
+        self.closing.get() || (self.draining.get() && !fresh)
+    }
+
+    /// A new request id.
+    pub(crate) fn request_id(&self) -> RequestId {
+        let mut rng = self.rng.borrow_mut();
+        RequestId::made(rng.next_u64(), rng.next_u64())
+    }
+
+    /// Closes what has idled too long, and lets go of endpoints that are gone.
+    fn tidy(&self, now: Nanos) {
+        for cluster in &self.clusters {
+            cluster.close_stale(now);
+        }
+    }
+}
