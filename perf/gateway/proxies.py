@@ -38,7 +38,8 @@ class System:
 def evenkeel(binary):
     """Ours, from the command line alone, with one worker."""
     to = " ".join(f"--to {backend}" for backend in BACKENDS)
-    return System("evenkeel", f"{shlex.quote(binary)} serve --listen 127.0.0.1:{PORT} {to} "
+    program = shlex.quote(str(pathlib.Path(binary).resolve()))
+    return System("evenkeel", f"{program} serve --listen 127.0.0.1:{PORT} {to} "
                   "--workers 1 --strategy round_robin")
 
 
