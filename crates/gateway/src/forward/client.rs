@@ -92,17 +92,22 @@ impl Client {
         let (header, idle) = (self.listener().header_timeout, self.listener().idle_timeout);
         self.alarm.set(if fresh { header } else { idle });
         let mut begun = false;
+        let mut seen = 0;
         loop {
-            if !self.inbox.is_empty() {
+            // What breaks the rules early is refused at the first look, before the head is whole.
+            let first_look = !begun && !self.inbox.is_empty();
+            let limits = &self.listener().limits;
+            if first_look || limits.may_be_complete(self.inbox.data(), seen) {
                 match Request::read(self) {
                     Ok(Some(request)) => return Next::Request(request),
-                    Ok(None) if !begun => {
-                        begun = true;
-                        self.alarm.set(header);
-                    }
                     Ok(None) => {}
                     Err(reject) => return Next::Refused(reject),
                 }
+            }
+            seen = self.inbox.data().len();
+            if !begun && has_begun(self.inbox.data()) {
+                begun = true;
+                self.alarm.set(header);
             }
             match poll_fn(|cx| self.poll_more(fresh, cx)).await {
                 Wait::More => {}
@@ -185,6 +190,11 @@ impl Drop for Client {
         let connections = &self.worker.connections;
         connections.set(connections.get() - 1);
     }
+}
+
+/// Empty lines before a request are no request.
+fn has_begun(data: &[u8]) -> bool {
+    data.iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
 }
 
 /// What waiting for bytes came to.

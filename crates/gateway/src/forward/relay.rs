@@ -62,6 +62,8 @@ pub(super) struct Relay<'r> {
     uploaded: bool,
     upload_error: Option<io::Error>,
     moved: u64,
+    /// How much of an incomplete head has been looked at, in bytes.
+    seen: usize,
     /// A byte of the answer has come.
     answered: bool,
 }
@@ -85,6 +87,7 @@ impl<'r> Relay<'r> {
             uploaded: false,
             upload_error: None,
             moved: 0,
+            seen: 0,
             answered: false,
         };
         relay.client.alarm.set(policies.idle_timeout);
@@ -156,10 +159,10 @@ impl<'r> Relay<'r> {
     /// Reads heads up to the final one and stages them.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         loop {
-            while !self.inbox.is_empty() {
+            while RESPONSE_LIMITS.may_be_complete(self.inbox.data(), self.seen) {
                 match self.read_head() {
                     Ok(Head::Final) => return Poll::Ready(Ok(())),
-                    Ok(Head::Interim) => {}
+                    Ok(Head::Interim) => self.seen = 0,
                     Ok(Head::Partial) => break,
                     Err(_) => return Poll::Ready(Err(self.failure(ProxyError::HttpProtocolError))),
                 }
@@ -170,6 +173,7 @@ impl<'r> Relay<'r> {
                     return Poll::Ready(Err(Failure::ClientGone));
                 }
             }
+            self.seen = self.inbox.data().len();
             match ready!(self.inbox.poll_fill(self.endpoint, cx)) {
                 Ok(0) | Err(_) => {
                     let error = ProxyError::ConnectionTerminated;
@@ -223,7 +227,10 @@ impl<'r> Relay<'r> {
         Finished {
             status,
             client_goes_on: !close_client && self.request.is_read(),
-            endpoint_goes_on: keep_alive && self.uploaded && self.inbox.is_empty(),
+            endpoint_goes_on: keep_alive
+                && self.uploaded
+                && self.inbox.is_empty()
+                && !self.request.body_unexpected,
         }
     }
 

@@ -1,9 +1,7 @@
 //! A request as it is carried through the gateway.
 
 use evenkeel_core::Nanos;
-use evenkeel_http1::{
-    Asked, Encoding, Forward, Framing, Method, Reject, RequestHead, Slots, Version,
-};
+use evenkeel_http1::{Asked, Forward, Framing, Method, Reject, RequestHead, Slots, Version};
 
 use super::client::Client;
 use super::pump::{Pump, PumpError};
@@ -17,6 +15,9 @@ pub(super) struct Request {
     pub(super) version: Version,
     /// The client is willing to go on with this connection.
     pub(super) keep_alive: bool,
+    /// It has a body that its method gives no meaning to: an endpoint may leave it unread and take it
+    /// for the next request.
+    pub(super) body_unexpected: bool,
     pub(super) started: Nanos,
     /// The head for the endpoint and the body behind it.
     pub(super) upload: Pump,
@@ -45,7 +46,7 @@ impl Request {
             .and_then(RequestId::given)
             .unwrap_or_else(|| worker.request_id());
         let mut out = worker.buffers.output();
-        head.forward(
+        let encoding = head.forward(
             &Forward {
                 client: &client.peer,
                 proto: "http",
@@ -57,12 +58,13 @@ impl Request {
             &mut out,
         );
         let mut upload = Pump::new(out);
-        upload.frame(head.framing, encoding(head.framing), most);
+        upload.frame(head.framing, encoding, most);
         let request = Self {
             id,
             method: head.method,
             version: head.version,
             keep_alive: head.keep_alive,
+            body_unexpected: head.body_unexpected,
             started: worker.now(),
             upload,
         };
@@ -90,15 +92,6 @@ impl Request {
     /// Whether the client's connection can carry another request: its body has been read.
     pub(super) fn is_read(&self) -> bool {
         self.upload.is_staged()
-    }
-}
-
-/// A body leaves in the form in which it came, cleaned.
-fn encoding(framing: Framing) -> Encoding {
-    match framing {
-        Framing::Chunked => Encoding::Chunked,
-        Framing::Length(_) => Encoding::Identity,
-        Framing::None | Framing::UntilClose => Encoding::None,
     }
 }
 
