@@ -2,7 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::math::half_power;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// How busy an endpoint is, in 1/256 of a request.
 ///
@@ -41,7 +41,9 @@ impl Load {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct InFlight {
-    count: AtomicU32,
+    /// Requests in flight in the low half; in the high half how many have ended, modulo 2^32, so
+    /// that whoever reads twice knows whether a slot was free in between.
+    count: AtomicU64,
     /// The burden of failures in the low half, in 1/256 of a request; when it was that much in the
     /// high half, in milliseconds modulo 2^32. Zero is no failure.
     penalty: AtomicU64,
@@ -54,7 +56,13 @@ impl InFlight {
     /// The requests in flight.
     #[must_use]
     pub fn count(&self) -> u32 {
-        self.count.load(Ordering::Relaxed)
+        self.count.load(Ordering::Relaxed) as u32
+    }
+
+    /// The requests that have ended, modulo 2^32, if there are as many in flight as `cap` says.
+    pub(crate) fn ended_if_full(&self, cap: u32) -> Option<u32> {
+        let packed = self.count.load(Ordering::Acquire);
+        (packed as u32 >= cap).then_some((packed >> 32) as u32)
     }
 
     /// Reads the load as of `now`; what a failure weighs halves every `half_life`.
@@ -63,7 +71,7 @@ impl InFlight {
     pub fn load(&self, now: Nanos, half_life: Nanos) -> Load {
         let packed = self.penalty.load(Ordering::Relaxed);
         Load {
-            in_flight: self.count.load(Ordering::Relaxed),
+            in_flight: self.count(),
             penalty: if packed == 0 {
                 0
             } else {
@@ -82,16 +90,16 @@ impl InFlight {
             self.count.fetch_add(1, Ordering::Relaxed);
             return true;
         }
-        let mut count = self.count.load(Ordering::Relaxed);
-        while count < cap {
+        let mut packed = self.count.load(Ordering::Relaxed);
+        while (packed as u32) < cap {
             match self.count.compare_exchange_weak(
-                count,
-                count + 1,
+                packed,
+                packed + 1,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
                 Ok(_) => return true,
-                Err(seen) => count = seen,
+                Err(seen) => packed = seen,
             }
         }
         false
@@ -99,8 +107,9 @@ impl InFlight {
 
     #[inline]
     pub(crate) fn release(&self) {
-        let before = self.count.fetch_sub(1, Ordering::Release);
-        debug_assert!(before > 0, "a lease must be released once");
+        // One more in the high half, one less in the low one.
+        let before = self.count.fetch_add(u64::from(u32::MAX), Ordering::Release);
+        debug_assert!(before as u32 > 0, "a lease must be released once");
     }
 
     /// Records a failure: it weighs as much as one more request in flight, and fades.
@@ -124,18 +133,35 @@ impl InFlight {
         }
     }
 
+    /// Forgets failures that weigh nothing any more, so that nobody has to work that out again.
+    pub(crate) fn tidy(&self, now: Nanos, half_life: Nanos) {
+        let packed = self.penalty.load(Ordering::Relaxed);
+        if packed != 0 && decayed(packed, now, half_life) == 0 {
+            let (old, new) = (Ordering::Relaxed, Ordering::Relaxed);
+            // Whoever else changed it knows better.
+            let _ = self.penalty.compare_exchange(packed, 0, old, new);
+        }
+    }
+
     /// Forgets what failures weighed: the endpoint came back as another one.
     pub(crate) fn forgive(&self) {
         self.penalty.store(0, Ordering::Relaxed);
     }
 }
 
+/// How far workers' readings of the time may lie apart.
+const AHEAD_MAX_MS: u32 = 10_000;
+
 /// What is left of a burden at `now`.
 fn decayed(packed: u64, now: Nanos, half_life: Nanos) -> u32 {
     let (value, stamp) = (packed as u32, (packed >> 32) as u32);
     let age = (now.as_millis() as u32).wrapping_sub(stamp);
     // A stamp a little ahead of `now` is another worker's later clock reading, not an age of weeks.
-    let age = if age > u32::MAX / 2 { 0 } else { age };
+    let age = if age > u32::MAX - AHEAD_MAX_MS {
+        0
+    } else {
+        age
+    };
     let half_lives = (u64::from(age) << 16) / half_life.as_millis().max(1);
     ((u64::from(value) * half_power(half_lives)) >> 32) as u32
 }
@@ -174,6 +200,31 @@ mod tests {
         let in_flight = InFlight::default();
         in_flight.burden(Nanos::from_millis(1_000), HALF);
         assert_eq!(in_flight.load(Nanos::from_millis(990), HALF).penalty, 256);
+    }
+
+    /// The stamp wraps after 50 days: a failure of last month must not come back to life.
+    #[test]
+    fn an_old_failure_stays_forgotten() {
+        let in_flight = InFlight::default();
+        in_flight.burden(Nanos::from_secs(1), HALF);
+        for days in [1, 24, 25, 40, 49] {
+            let now = Nanos::from_secs(1 + days * 86_400);
+            assert_eq!(in_flight.load(now, HALF).penalty, 0, "{days} days");
+        }
+        in_flight.tidy(Nanos::from_secs(60), HALF);
+        assert_eq!(in_flight.penalty.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_free_slot_in_between_shows() {
+        let in_flight = InFlight::default();
+        assert_eq!(in_flight.ended_if_full(1), None);
+        assert!(in_flight.acquire(1));
+        let before = in_flight.ended_if_full(1);
+        in_flight.release();
+        assert!(in_flight.acquire(1));
+        assert_ne!(before, in_flight.ended_if_full(1));
+        assert_eq!(in_flight.count(), 1);
     }
 
     #[test]

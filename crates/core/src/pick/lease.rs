@@ -66,8 +66,10 @@ impl<'s> Lease<'s> {
 
     /// Reports how the request ended, at `now`.
     pub fn finish(self, outcome: Outcome, now: Nanos) {
-        if outcome == Outcome::Failure {
-            self.state.in_flight().burden(now, self.half_life);
+        match outcome {
+            Outcome::Failure => self.state.in_flight().burden(now, self.half_life),
+            Outcome::Success => self.state.in_flight().tidy(now, self.half_life),
+            Outcome::Cancelled => {}
         }
         // Dropping it releases the slot.
     }
