@@ -90,10 +90,19 @@ impl<'a> Members<'a> {
         self.in_service
     }
 
-    /// The effective weight of an endpoint in 1/256, at least 1.
+    /// The effective weight of an endpoint in 1/256, at least 1; for a strategy that is not
+    /// [`Traits::weighted`] only how far it has warmed up, in 1/256.
     #[must_use]
     pub fn weight(&self, index: u32) -> u32 {
         self.weights[index as usize].max(1)
+    }
+
+    /// Whether all eligible endpoints weigh the same.
+    #[must_use]
+    pub fn weigh_the_same(&self) -> bool {
+        let mut weights = self.eligible.iter().map(|index| self.weight(*index));
+        let first = weights.next();
+        weights.all(|weight| Some(weight) == first)
     }
 
     /// The weights of the eligible endpoints, divided by their greatest common divisor.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::registry::{Descriptor, Traits};
+use super::weighted_random::WeightedTable;
 use super::{Cursor, Inputs, Members, Params, Place, Strategy, Table, Value};
 
 /// Describes `random`.
@@ -38,9 +39,12 @@ impl Strategy for Random {
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
-        Box::new(UniformTable {
-            eligible: members.eligible().into(),
-        })
+        if members.weigh_the_same() {
+            return Box::new(UniformTable {
+                eligible: members.eligible().into(),
+            });
+        }
+        Box::new(WeightedTable::new(members))
     }
 }
 

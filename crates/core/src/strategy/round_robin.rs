@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::registry::{Descriptor, Traits};
+use super::weighted_round_robin::smooth_table;
 use super::{Cursor, Inputs, Members, Params, Place, Strategy, Table, Value};
 
 /// Describes `round_robin`.
@@ -38,7 +39,7 @@ impl Strategy for RoundRobin {
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
-        Box::new(CycleTable::new(members.eligible().into()))
+        smooth_table(members)
     }
 }
 

@@ -38,15 +38,22 @@ impl Strategy for WeightedRandom {
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
-        Box::new(WeightedTable {
-            alias: AliasTable::new(members),
-        })
+        Box::new(WeightedTable::new(members))
     }
 }
 
+/// Draws in proportion to weight.
 #[derive(Debug)]
-struct WeightedTable {
+pub(super) struct WeightedTable {
     alias: AliasTable,
+}
+
+impl WeightedTable {
+    pub(super) fn new(members: &Members<'_>) -> Self {
+        Self {
+            alias: AliasTable::new(members),
+        }
+    }
 }
 
 impl Table for WeightedTable {

@@ -60,21 +60,27 @@ impl Strategy for WeightedRoundRobin {
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
+        if self.smooth {
+            return smooth_table(members);
+        }
         let weights = members.reduced_weights();
-        let length: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
-        if !self.smooth {
-            return Box::new(IntervalTable::new(members.eligible(), &weights));
-        }
-        if weights.iter().all(|weight| *weight == 1) {
-            return Box::new(CycleTable::new(members.eligible().into()));
-        }
-        if length <= CYCLE_MAX && length * weights.len() as u64 <= CYCLE_WORK_MAX {
-            let cycle = smooth_cycle(&weights);
-            let cycle = cycle.iter().map(|at| members.eligible()[*at]).collect();
-            return Box::new(CycleTable::new(cycle));
-        }
-        Box::new(SpreadTable::new(members.eligible(), &weights))
+        Box::new(IntervalTable::new(members.eligible(), &weights))
     }
+}
+
+/// The smooth form: written down when the cycle is short, else worked out pick by pick.
+pub(super) fn smooth_table(members: &Members<'_>) -> Box<dyn Table> {
+    if members.weigh_the_same() {
+        return Box::new(CycleTable::new(members.eligible().into()));
+    }
+    let weights = members.reduced_weights();
+    let length: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+    if length <= CYCLE_MAX && length * weights.len() as u64 <= CYCLE_WORK_MAX {
+        let cycle = smooth_cycle(&weights);
+        let cycle = cycle.iter().map(|at| members.eligible()[*at]).collect();
+        return Box::new(CycleTable::new(cycle));
+    }
+    Box::new(SpreadTable::new(members.eligible(), &weights))
 }
 
 /// The plain form: each endpoint holds an interval of the cycle.
