@@ -8,7 +8,7 @@ use crate::load::InFlight;
 /// Identifies an [`EndpointState`] for as long as the process lives; never used twice.
 ///
 /// Choices are remembered by serial, never by position: positions move when endpoints come and go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Serial(pub u64);
 
 /// An endpoint as configuration or discovery describes it.

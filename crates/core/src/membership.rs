@@ -31,6 +31,9 @@ const FAILURE_HALF_LIFE: Nanos = Nanos::from_millis(300);
 
 static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
+/// From 1: a picker that has seen none is at 0.
+static NEXT_SNAPSHOT: AtomicU64 = AtomicU64::new(1);
+
 /// The endpoints of one cluster and its policies, as one writer changes them.
 ///
 /// Changes gather until [`Membership::snapshot`] turns them into one new generation. The records of
@@ -267,6 +270,7 @@ impl Membership {
         Snapshot {
             cluster: Arc::clone(&self.cluster),
             generation: self.generation,
+            serial: NEXT_SNAPSHOT.fetch_add(1, Ordering::Relaxed),
             strategy: Arc::clone(&self.strategy),
             endpoints: self
                 .members
@@ -287,11 +291,13 @@ impl Membership {
         let tiers = self.tiers(standings);
         let health: Vec<TierHealth> = tiers.values().map(|tier| tier.health).collect();
         let shares = tier_shares(&health, self.panic);
-        let weights: Vec<u32> = self
-            .members
-            .values()
-            .map(Member::effective_weight)
-            .collect();
+        // A strategy that knows no weights still sends less to an endpoint that warms up.
+        let weight = if self.strategy.descriptor().traits.weighted {
+            Member::effective_weight
+        } else {
+            |member: &Member| u32::from(member.factor).max(1)
+        };
+        let weights: Vec<u32> = self.members.values().map(weight).collect();
         let mut share_up_to = 0;
         let mut groups = Vec::new();
         for ((number, tier), share) in tiers.iter().zip(shares) {

@@ -89,6 +89,10 @@ impl Candidate {
         self.state.in_flight().load(now, half_life)
     }
 
+    pub(crate) fn ended_if_full(&self) -> Option<u32> {
+        self.state.in_flight().ended_if_full(self.cap)
+    }
+
     #[inline]
     pub(crate) fn acquire(&self) -> Option<Refusal> {
         if self.state.in_flight().acquire(self.cap) {
@@ -144,6 +148,8 @@ impl Group {
 pub struct Snapshot {
     pub(crate) cluster: Arc<str>,
     pub(crate) generation: u64,
+    /// Tells apart all snapshots of the process, those of other clusters too.
+    pub(crate) serial: u64,
     pub(crate) strategy: Arc<dyn Strategy>,
     pub(crate) endpoints: Box<[Arc<Endpoint>]>,
     pub(crate) standings: Box<[Standing]>,

@@ -9,7 +9,8 @@ use crate::endpoint::Serial;
 /// oldest first, since a request that has failed that often is past saving.
 #[derive(Clone, Debug, Default)]
 pub struct Attempts {
-    tried: [Option<Serial>; Self::MAX],
+    /// Only as many as `count` says are set: an empty list costs a few stores, no tags.
+    tried: [Serial; Self::MAX],
     count: u8,
 }
 
@@ -19,7 +20,7 @@ impl Attempts {
 
     /// Remembers an endpoint as tried.
     pub fn push(&mut self, serial: Serial) {
-        self.tried[usize::from(self.count) % Self::MAX] = Some(serial);
+        self.tried[usize::from(self.count) % Self::MAX] = serial;
         self.count = self.count.saturating_add(1);
     }
 
@@ -32,12 +33,16 @@ impl Attempts {
     #[inline]
     #[must_use]
     pub fn contains(&self, serial: Serial) -> bool {
-        self.count > 0 && self.tried.contains(&Some(serial))
+        self.remembered().contains(&serial)
     }
 
     /// The endpoints that are remembered.
-    pub fn iter(&self) -> impl Iterator<Item = Serial> + use<> {
-        self.tried.into_iter().flatten()
+    pub fn iter(&self) -> impl Iterator<Item = Serial> + use<'_> {
+        self.remembered().iter().copied()
+    }
+
+    fn remembered(&self) -> &[Serial] {
+        &self.tried[..usize::from(self.count).min(Self::MAX)]
     }
 
     /// How many attempts there have been, 0..=255.

@@ -4,66 +4,67 @@ use crate::clock::Nanos;
 use crate::load::Load;
 use crate::pick::context::{Attempts, PickContext};
 use crate::pick::receipt::{Compared, Refusal, Tape};
-use crate::rng::{Rng, scale};
+use crate::pick::scratch::{SCORES_MAX, Scratch};
+use crate::rng::scale;
 use crate::snapshot::{Candidate, Snapshot};
 use crate::strategy::Cursor;
-
-/// The most endpoints that may refuse one decision before the scan gives up on being choosy.
-pub(crate) const REFUSALS_MAX: usize = Attempts::MAX + 8;
 
 /// The changing inputs of one decision.
 ///
 /// A strategy draws random numbers and reads loads only through this, so that a traced decision
 /// records all of them and a derivation can hand them out again.
+///
+/// A few words, since a pick writes them to memory before it calls a strategy, and the atomic count
+/// of its lease waits until they are written; all that is larger is the picker's, and stays.
 #[derive(Debug)]
 pub struct Inputs<'a> {
-    candidates: &'a [Candidate],
-    rng: &'a mut Rng,
+    snapshot: &'a Snapshot,
+    scratch: &'a mut Scratch,
     tape: Option<&'a mut Tape<'a>>,
-    ctx: &'a PickContext,
-    half_life: Nanos,
-    refused: [u32; REFUSALS_MAX],
-    refused_count: usize,
-    tried_count: usize,
+    now: Nanos,
+    key: Option<u64>,
 }
 
 impl<'a> Inputs<'a> {
     #[inline]
     pub(crate) fn new(
         snapshot: &'a Snapshot,
-        ctx: &'a PickContext,
-        rng: &'a mut Rng,
+        ctx: &PickContext,
+        scratch: &'a mut Scratch,
         tape: Option<&'a mut Tape<'a>>,
     ) -> Self {
+        scratch.refusals.clear();
         Self {
-            candidates: snapshot.candidates(),
-            rng,
+            snapshot,
+            scratch,
             tape,
-            ctx,
-            half_life: snapshot.failure_half_life(),
-            refused: [0; REFUSALS_MAX],
-            refused_count: 0,
-            tried_count: 0,
+            now: ctx.now,
+            key: ctx.key,
         }
     }
 
     /// The hash of the request's key, if it has one.
     #[must_use]
     pub fn key(&self) -> Option<u64> {
-        self.ctx.key
+        self.key
     }
 
     /// The effective weight of an endpoint in 1/256, at least 1 while it may be chosen.
     #[inline]
     #[must_use]
     pub fn weight(&self, index: u32) -> u32 {
-        self.candidates[index as usize].weight()
+        self.candidate(index).weight()
+    }
+
+    #[inline]
+    fn candidate(&self, index: u32) -> &'a Candidate {
+        &self.snapshot.candidates()[index as usize]
     }
 
     /// The most requests the endpoint may have in flight; 0 while it may not be chosen.
     #[inline]
     pub(crate) fn cap(&self, index: u32) -> u32 {
-        self.candidates[index as usize].cap()
+        self.candidate(index).cap()
     }
 
     /// Whether this decision is being written down, or derived from what was.
@@ -85,9 +86,10 @@ impl<'a> Inputs<'a> {
     /// Draws from `0..n` together with the bits left over, as a fraction of 2^64. `n` is at least 1.
     #[inline]
     pub fn draw(&mut self, n: u64) -> (u64, u64) {
+        let rng = &mut self.scratch.rng;
         let bits = match &mut self.tape {
-            None => self.rng.next_u64(),
-            Some(tape) => tape.draw(self.rng),
+            None => rng.next_u64(),
+            Some(tape) => tape.draw(rng),
         };
         scale(bits, n)
     }
@@ -95,34 +97,72 @@ impl<'a> Inputs<'a> {
     /// Reads the load of an endpoint. Call it once for each endpoint and decide on what it said.
     #[inline]
     pub fn load(&mut self, index: u32) -> Load {
-        let candidate = &self.candidates[index as usize];
+        let candidate = self.candidate(index);
+        let half_life = self.snapshot.failure_half_life();
+        let now = self.now;
         match &mut self.tape {
-            None => candidate.load(self.ctx.now, self.half_life),
+            None => candidate.load(now, half_life),
             Some(tape) => {
-                let read = || candidate.load(self.ctx.now, self.half_life);
-                let load = tape.load(index, read);
+                let load = tape.load(index, || candidate.load(now, half_life));
                 tape.compared(Compared::by_load(index, candidate.weight(), load));
                 load
             }
         }
     }
 
-    /// Puts a deadline on the record, for schedules whose state cannot be rebuilt from a snapshot.
-    ///
-    /// Returns what the record says in a derivation, else `read()`.
+    /// Reads the loads of `endpoints`, at most 64 of them, gives each the score that `score` makes of
+    /// its place in the list and its load, and returns the least: `u64::MAX` when all are refused.
     #[inline]
-    pub fn deadline(&mut self, read: impl FnOnce() -> (u32, u64)) -> (u32, u64) {
-        match &mut self.tape {
-            None => read(),
-            Some(tape) => {
-                let (index, deadline) = tape.deadline(read);
-                let weight = self
-                    .candidates
-                    .get(index as usize)
-                    .map_or(0, Candidate::weight);
-                tape.compared(Compared::by_deadline(index, weight, deadline));
-                (index, deadline)
-            }
+    pub fn score_all(&mut self, endpoints: &[u32], score: impl Fn(usize, Load) -> u64) -> u64 {
+        if self.tape.is_some() || !self.scratch.refusals.is_empty() {
+            return self.score_one_by_one(endpoints, score);
+        }
+        let (now, half_life) = (self.now, self.snapshot.failure_half_life());
+        let candidates = self.snapshot.candidates();
+        let mut least = u64::MAX;
+        let slots = self.scratch.scores.iter_mut();
+        for (at, (slot, index)) in slots.zip(endpoints).enumerate() {
+            *slot = score(at, candidates[*index as usize].load(now, half_life));
+            least = least.min(*slot);
+        }
+        least
+    }
+
+    /// As above, but puts each load on the record and leaves out who refused.
+    #[cold]
+    fn score_one_by_one(&mut self, endpoints: &[u32], score: impl Fn(usize, Load) -> u64) -> u64 {
+        let mut least = u64::MAX;
+        for (at, index) in endpoints.iter().enumerate().take(SCORES_MAX) {
+            let score = if self.is_refused(*index) {
+                u64::MAX
+            } else {
+                score(at, self.load(*index))
+            };
+            self.scratch.scores[at] = score;
+            least = least.min(score);
+        }
+        least
+    }
+
+    /// The score that the last [`Inputs::score_all`] of this decision gave to the endpoint at a
+    /// place in its list; `u64::MAX` if it is refused.
+    ///
+    /// # Panics
+    ///
+    /// From place 64 on.
+    #[inline]
+    #[must_use]
+    pub fn score(&self, at: usize) -> u64 {
+        self.scratch.scores[at]
+    }
+
+    /// Puts a deadline on the record, for schedules: it follows from the cursor, but no reader would
+    /// work it out.
+    #[cold]
+    pub fn note_deadline(&mut self, index: u32, deadline: u64) {
+        let weight = self.candidate(index).weight();
+        if let Some(tape) = &mut self.tape {
+            tape.compared(Compared::by_deadline(index, weight, deadline));
         }
     }
 
@@ -130,19 +170,22 @@ impl<'a> Inputs<'a> {
     #[inline]
     #[must_use]
     pub fn is_refused(&self, index: u32) -> bool {
-        self.refused[..self.refused_count].contains(&index)
+        self.scratch.refusals.contains(index)
     }
 
     /// Takes a slot at a proposed endpoint, or notes that it refused.
     #[inline]
     pub(crate) fn acquire(&mut self, index: u32) -> bool {
-        if self.is_refused(index) {
-            return false;
-        }
-        let candidate = &self.candidates[index as usize];
+        !self.is_refused(index) && self.acquire_again(index)
+    }
+
+    /// Takes a slot at an endpoint that may have been full before.
+    #[inline]
+    pub(crate) fn acquire_again(&mut self, index: u32) -> bool {
+        let candidate = self.candidate(index);
         let refusal = match &mut self.tape {
             None => candidate.acquire(),
-            Some(tape) => tape.slot(index, || candidate.acquire()),
+            Some(tape) => tape.slot(index, candidate),
         };
         let Some(refusal) = refusal else { return true };
         self.refuse(index, refusal);
@@ -151,10 +194,7 @@ impl<'a> Inputs<'a> {
 
     #[cold]
     fn refuse(&mut self, index: u32, refusal: Refusal) {
-        if self.refused_count < REFUSALS_MAX {
-            self.refused[self.refused_count] = index;
-            self.refused_count += 1;
-        }
+        self.scratch.refusals.push(index);
         if let Some(tape) = &mut self.tape {
             tape.excluded(index, refusal);
         }
@@ -162,26 +202,51 @@ impl<'a> Inputs<'a> {
 
     /// Excludes the endpoints that this request has been sent to before.
     #[cold]
-    pub(crate) fn exclude_tried(&mut self, snapshot: &Snapshot) {
-        // A derivation knows no serials: it finds the places on the record.
-        while let Some(index) = self.tape.as_mut().and_then(|tape| tape.next_tried()) {
-            self.refuse(index, Refusal::Tried);
-        }
-        for serial in self.ctx.attempts.iter() {
-            if let Some(index) = snapshot.position(serial) {
+    pub(crate) fn exclude_tried(&mut self, attempts: &Attempts) {
+        if self.is_replaying() {
+            // A derivation knows no serials: it finds the places on the record.
+            while let Some(index) = self.tape.as_mut().and_then(|tape| tape.next_tried()) {
                 self.refuse(index, Refusal::Tried);
             }
+        } else {
+            for serial in attempts.iter() {
+                if let Some(index) = self.snapshot.position(serial) {
+                    self.refuse(index, Refusal::Tried);
+                }
+            }
         }
-        self.tried_count = self.refused_count;
+        self.scratch.refusals.end_of_tried();
+    }
+
+    fn is_replaying(&self) -> bool {
+        self.tape.as_ref().is_some_and(|tape| tape.is_replaying())
+    }
+
+    /// Whether to search once more: what `read` says, or in a derivation the record.
+    pub(crate) fn goes_on(&self, read: impl FnOnce() -> bool) -> bool {
+        match &self.tape {
+            Some(tape) => tape.goes_on(read),
+            None => read(),
+        }
+    }
+
+    /// Gives those that were full another chance.
+    pub(crate) fn forgive_full(&mut self) {
+        self.scratch.refusals.keep_tried();
+    }
+
+    /// The requests that an endpoint has ended, if it is full.
+    pub(crate) fn ended_if_full(&self, index: u32) -> Option<u32> {
+        self.candidate(index).ended_if_full()
     }
 
     /// Whether there is room to remember one more refusal.
     pub(crate) fn remembers_refusals(&self) -> bool {
-        self.refused_count < REFUSALS_MAX
+        self.scratch.refusals.has_room()
     }
 
     /// Whether an endpoint could take this request if it had a slot.
     pub(crate) fn is_untried(&self, index: u32) -> bool {
-        !self.refused[..self.tried_count].contains(&index)
+        self.scratch.refusals.is_untried(index)
     }
 }

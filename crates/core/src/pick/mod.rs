@@ -5,3 +5,5 @@ pub(crate) mod inputs;
 pub(crate) mod lease;
 pub(crate) mod picker;
 pub(crate) mod receipt;
+pub(crate) mod scratch;
+pub(crate) mod search;

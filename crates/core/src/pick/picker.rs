@@ -4,15 +4,14 @@ use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::inputs::Inputs;
 use crate::pick::lease::Lease;
 use crate::pick::receipt::{Fallback, Receipt, Tape};
+use crate::pick::scratch::Scratch;
+use crate::pick::search::search;
 use crate::rng::{GOLDEN_GAMMA, Rng, mix};
 use crate::snapshot::{Group, Snapshot};
 use crate::strategy::{Cursor, Place};
 
 /// How often a strategy is asked again when the endpoint it proposed refuses.
 const REDRAWS: usize = 3;
-
-/// How many endpoints the scan looks at once it has found one that is open.
-const SCAN: usize = 64;
 
 /// Where a picker's random stream and schedules start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +41,17 @@ impl PickerSeed {
 #[derive(Debug)]
 pub struct Picker {
     seed: PickerSeed,
-    rng: Rng,
-    generation: u64,
-    places: Vec<GroupPlace>,
+    scratch: Scratch,
+    /// The serial of the snapshot that the cursors belong to.
+    snapshot: u64,
+    cursors: Vec<GroupCursor>,
+    /// Where each tier's schedule was when it was last left, for tiers that come and go.
+    places: Vec<(u8, Place)>,
 }
 
 /// Where this picker is in the schedule of a group.
 #[derive(Debug)]
-struct GroupPlace {
+struct GroupCursor {
     tier: u8,
     cursor: Cursor,
 }
@@ -60,13 +62,26 @@ impl Picker {
     pub fn new(seed: PickerSeed) -> Self {
         Self {
             seed,
-            rng: Rng::new(mix(seed.root, u64::from(seed.picker))),
-            generation: 0,
+            scratch: Scratch::new(Rng::new(mix(seed.root, u64::from(seed.picker)))),
+            snapshot: 0,
+            cursors: Vec::new(),
             places: Vec::new(),
         }
     }
 
+    /// A picker whose schedules all start at `place`, not where its seed says: for tests, and for
+    /// simulations of balancers that start in step.
+    #[must_use]
+    pub fn starting_at(seed: PickerSeed, place: Place) -> Self {
+        Self {
+            places: (0..=u8::MAX).map(|tier| (tier, place)).collect(),
+            ..Self::new(seed)
+        }
+    }
+
     /// Chooses an endpoint and counts the request in flight there.
+    ///
+    /// O(1) beside what the strategy costs; no allocation.
     ///
     /// # Errors
     ///
@@ -78,16 +93,18 @@ impl Picker {
         ctx: &PickContext,
     ) -> Result<Lease<'s>, NoEndpoint> {
         self.follow(snapshot);
-        let inputs = Inputs::new(snapshot, ctx, &mut self.rng, None);
-        let (index, fallback) = decide(snapshot, ctx, inputs, &mut self.places)?;
+        let mut inputs = Inputs::new(snapshot, ctx, &mut self.scratch, None);
+        let (index, fallback) = decide(snapshot, ctx, &mut inputs, &mut self.cursors)?;
         Ok(lease(snapshot, index, fallback))
     }
 
     /// Chooses an endpoint as [`Picker::pick`] does, and writes down why.
     ///
+    /// `receipt` is overwritten; its memory is used again.
+    ///
     /// # Errors
     ///
-    /// As for [`Picker::pick`]; the receipt is written all the same.
+    /// When no endpoint can take the request; the receipt then has no choice.
     pub fn pick_traced<'s>(
         &mut self,
         snapshot: &'s Snapshot,
@@ -98,8 +115,8 @@ impl Picker {
         receipt.begin(snapshot, ctx);
         let choice = {
             let mut tape = Tape::recording(receipt);
-            let inputs = Inputs::new(snapshot, ctx, &mut self.rng, Some(&mut tape));
-            decide(snapshot, ctx, inputs, &mut self.places)
+            let mut inputs = Inputs::new(snapshot, ctx, &mut self.scratch, Some(&mut tape));
+            decide(snapshot, ctx, &mut inputs, &mut self.cursors)
         };
         receipt.end(&choice);
         choice.map(|(index, fallback)| lease(snapshot, index, fallback))
@@ -112,23 +129,20 @@ impl Picker {
             ..PickContext::default()
         };
         ctx.attempts.resume(recorded.attempt);
-        let mut places: Vec<GroupPlace> = snapshot
-            .groups()
-            .iter()
-            .map(|group| GroupPlace {
-                tier: group.tier,
-                cursor: match recorded.cursor {
-                    Some(place) if group.tier == recorded.tier => group.table.cursor(place),
-                    _ => group.table.cursor(Place::START),
-                },
-            })
-            .collect();
-        let mut rng = Rng::new(0);
+        let cursor = |group: &Group| GroupCursor {
+            tier: group.tier,
+            cursor: group.table.cursor(match recorded.cursor {
+                Some(place) if group.tier == recorded.tier => place,
+                _ => Place::START,
+            }),
+        };
+        let mut cursors: Vec<GroupCursor> = snapshot.groups().iter().map(cursor).collect();
+        let mut scratch = Scratch::new(Rng::new(0));
         derived.begin(snapshot, &ctx);
         let choice = {
             let mut tape = Tape::replaying(recorded, derived);
-            let inputs = Inputs::new(snapshot, &ctx, &mut rng, Some(&mut tape));
-            decide(snapshot, &ctx, inputs, &mut places)
+            let mut inputs = Inputs::new(snapshot, &ctx, &mut scratch, Some(&mut tape));
+            decide(snapshot, &ctx, &mut inputs, &mut cursors)
         };
         derived.end(&choice);
     }
@@ -136,31 +150,38 @@ impl Picker {
     /// Carries the places over to a new snapshot.
     #[inline]
     fn follow(&mut self, snapshot: &Snapshot) {
-        if self.generation != snapshot.generation() {
+        if self.snapshot != snapshot.serial {
             self.carry_over(snapshot);
         }
     }
 
     #[cold]
     fn carry_over(&mut self, snapshot: &Snapshot) {
-        let seed = self.seed;
-        let old = std::mem::take(&mut self.places);
-        self.places = snapshot
-            .groups()
-            .iter()
-            .map(|group| {
-                let place = old
-                    .iter()
-                    .find(|place| place.tier == group.tier)
-                    .and_then(|place| place.cursor.place())
-                    .unwrap_or(Place::fraction(seed.phase(group.tier)));
-                GroupPlace {
-                    tier: group.tier,
-                    cursor: group.table.cursor(place),
-                }
+        for left in std::mem::take(&mut self.cursors) {
+            let Some(place) = left.cursor.place() else {
+                continue;
+            };
+            match self.places.iter_mut().find(|(tier, _)| *tier == left.tier) {
+                Some((_, known)) => *known = place,
+                None => self.places.push((left.tier, place)),
+            }
+        }
+        let groups = snapshot.groups().iter();
+        self.cursors = groups
+            .map(|group| GroupCursor {
+                tier: group.tier,
+                cursor: group.table.cursor(self.place(group.tier)),
             })
             .collect();
-        self.generation = snapshot.generation();
+        self.snapshot = snapshot.serial;
+    }
+
+    fn place(&self, tier: u8) -> Place {
+        let known = self.places.iter().find(|(known, _)| *known == tier);
+        known.map_or_else(
+            || Place::fraction(self.seed.phase(tier)),
+            |(_, place)| *place,
+        )
     }
 }
 
@@ -170,35 +191,60 @@ fn lease(snapshot: &Snapshot, index: u32, fallback: Option<Fallback>) -> Lease<'
     Lease::held(state, snapshot.failure_half_life(), index, fallback)
 }
 
+/// The place of the chosen endpoint, and why it was not an ordinary choice.
+pub(crate) type Choice = Result<(u32, Option<Fallback>), NoEndpoint>;
+
 /// Tier, strategy, gate, and what to do when all of them refuse.
 #[inline]
 fn decide(
     snapshot: &Snapshot,
     ctx: &PickContext,
-    mut inputs: Inputs<'_>,
-    places: &mut [GroupPlace],
-) -> Result<(u32, Option<Fallback>), NoEndpoint> {
+    inputs: &mut Inputs<'_>,
+    cursors: &mut [GroupCursor],
+) -> Choice {
     let groups = snapshot.groups();
     let drawn = match groups.len() {
         0 => return Err(snapshot.unavailable()),
         1 => 0,
-        _ => draw_group(groups, &mut inputs),
+        _ => draw_group(groups, inputs),
     };
     if ctx.attempts.count() > 0 {
-        inputs.exclude_tried(snapshot);
+        inputs.exclude_tried(&ctx.attempts);
     }
     let group = &groups[drawn];
-    let cursor = &mut places[drawn].cursor;
+    let cursor = &mut cursors[drawn].cursor;
     inputs.note_group(group.tier, cursor);
-    for _ in 0..=REDRAWS {
-        let Some(index) = group.table.choose(cursor, &mut inputs) else {
+    let proposed = group.table.choose(cursor, inputs);
+    if let Some(index) = proposed
+        && inputs.acquire(index)
+    {
+        return Ok((index, group.panic.then_some(Fallback::Panic)));
+    }
+    redraw(groups, drawn, proposed, cursor, inputs)
+}
+
+/// Asks the strategy again, a few times, and then looks for anyone.
+#[cold]
+fn redraw(
+    groups: &[Group],
+    drawn: usize,
+    mut proposed: Option<u32>,
+    cursor: &mut Cursor,
+    inputs: &mut Inputs<'_>,
+) -> Choice {
+    let group = &groups[drawn];
+    for _ in 0..REDRAWS {
+        if proposed.is_none() {
             break;
-        };
-        if inputs.acquire(index) {
+        }
+        proposed = group.table.choose(cursor, inputs);
+        if let Some(index) = proposed
+            && inputs.acquire(index)
+        {
             return Ok((index, group.panic.then_some(Fallback::Panic)));
         }
     }
-    search(groups, drawn, &mut inputs)
+    search(groups, drawn, inputs)
 }
 
 /// Draws a group by the shares of the tiers.
@@ -208,77 +254,4 @@ fn draw_group(groups: &[Group], inputs: &mut Inputs<'_>) -> usize {
         .iter()
         .position(|group| percent < u64::from(group.share_up_to))
         .unwrap_or(0)
-}
-
-/// Looks for any endpoint that takes the request: first in the group drawn, then in the others.
-#[cold]
-fn search(
-    groups: &[Group],
-    drawn: usize,
-    inputs: &mut Inputs<'_>,
-) -> Result<(u32, Option<Fallback>), NoEndpoint> {
-    let order = std::iter::once(drawn).chain((0..groups.len()).filter(|at| *at != drawn));
-    for at in order {
-        if let Some(index) = scan(&groups[at].eligible, inputs) {
-            let fallback = if at == drawn {
-                Fallback::Scan
-            } else {
-                Fallback::Tier
-            };
-            return Ok((index, Some(fallback)));
-        }
-    }
-    let untried = groups
-        .iter()
-        .flat_map(|group| &group.eligible)
-        .any(|index| inputs.is_untried(*index));
-    Err(if untried {
-        NoEndpoint::AllFull
-    } else {
-        NoEndpoint::AllTried
-    })
-}
-
-/// Takes the lightest open endpoint of those from a random place on.
-fn scan(eligible: &[u32], inputs: &mut Inputs<'_>) -> Option<u32> {
-    let (start, _) = inputs.draw(eligible.len() as u64);
-    let (before, after) = eligible.split_at(start as usize);
-    while inputs.remembers_refusals() {
-        let from_start = after.iter().chain(before).copied();
-        let index = lightest(from_start, inputs)?;
-        if inputs.acquire(index) {
-            return Some(index);
-        }
-    }
-    // So many lost races: take what is free, whichever it is.
-    after
-        .iter()
-        .chain(before)
-        .copied()
-        .find(|index| inputs.acquire(*index))
-}
-
-/// The endpoint with the least load over weight among those that have not refused.
-///
-/// Looks no further than [`SCAN`] once it has one.
-fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>) -> Option<u32> {
-    let mut best = None;
-    for (seen, index) in order.enumerate() {
-        if seen >= SCAN && best.is_some() {
-            break;
-        }
-        if inputs.is_refused(index) {
-            continue;
-        }
-        let (load, weight) = (inputs.load(index), inputs.weight(index));
-        if load.in_flight >= inputs.cap(index) {
-            continue;
-        }
-        let lighter = best
-            .is_none_or(|(_, other, other_weight)| load.is_lighter(weight, other, other_weight));
-        if lighter {
-            best = Some((index, load, weight));
-        }
-    }
-    best.map(|(index, ..)| index)
 }

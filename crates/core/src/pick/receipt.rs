@@ -1,10 +1,10 @@
 //! The full explanation of one decision, and its derivation.
 
-use crate::load::Load;
+use crate::load::{InFlight, Load};
 use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::picker::Picker;
 use crate::rng::Rng;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Candidate, Snapshot};
 use crate::strategy::Place;
 
 /// Why an endpoint that was proposed did not take the request.
@@ -146,7 +146,11 @@ pub enum DerivationError {
 impl Receipt {
     /// Makes the decision again from what is written here, and compares every field.
     ///
-    /// Reads no shared state: loads, draws and lost races come from the receipt.
+    /// Reads no shared state: loads, draws and lost races come from the receipt. Everything else
+    /// follows from the snapshot, so a weight, an index, a deadline, the reason of a refusal or the
+    /// choice cannot be changed unnoticed. Of what is an input (draws, the place in the schedule,
+    /// loads, which endpoints had been tried) only a change that alters the outcome, or that does not
+    /// fit what was read, can be found. O(n): cursors are worked out anew.
     ///
     /// # Errors
     ///
@@ -266,28 +270,23 @@ impl<'t> Tape<'t> {
         }
     }
 
-    pub(crate) fn deadline(&mut self, read: impl FnOnce() -> (u32, u64)) -> (u32, u64) {
+    /// Takes a slot, or says whether the record has it taken.
+    pub(crate) fn slot(&mut self, index: u32, candidate: &Candidate) -> Option<Refusal> {
         match &mut self.source {
-            None => read(),
-            Some(source) => match source.next_candidate() {
-                Some(Compared {
-                    index,
-                    score: Score::Deadline(deadline),
-                    ..
-                }) => (*index, *deadline),
-                _ => (0, 0),
-            },
+            None => candidate.acquire(),
+            Some(source) => source.refusal(index, candidate),
         }
     }
 
-    pub(crate) fn slot(
-        &mut self,
-        index: u32,
-        acquire: impl FnOnce() -> Option<Refusal>,
-    ) -> Option<Refusal> {
-        match &mut self.source {
-            None => acquire(),
-            Some(source) => source.refusal(index),
+    pub(crate) fn is_replaying(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// Each round of a search draws, so the draws that are left say whether there was another one.
+    pub(crate) fn goes_on(&self, read: impl FnOnce() -> bool) -> bool {
+        match &self.source {
+            None => read(),
+            Some(source) => source.draws < source.receipt.draws.len(),
         }
     }
 
@@ -306,13 +305,19 @@ impl<'t> Source<'t> {
         self.receipt.candidates.get(self.candidates - 1)
     }
 
-    /// The next recorded refusal, when it is of this endpoint; it is spent by being told.
-    fn refusal(&mut self, index: u32) -> Option<Refusal> {
-        let exclusion = self.receipt.excluded.get(self.excluded)?;
-        if exclusion.index != index {
-            return None;
-        }
-        self.excluded += 1;
-        Some(exclusion.refusal)
+    /// Why the endpoint refused, if it did.
+    ///
+    /// Only whether it was full is taken from the record, and only of one with a cap: the rest
+    /// follows from the snapshot.
+    fn refusal(&mut self, index: u32, candidate: &Candidate) -> Option<Refusal> {
+        let next = self.receipt.excluded.get(self.excluded);
+        let is_recorded = next.is_some_and(|exclusion| exclusion.index == index);
+        let refusal = match candidate.cap() {
+            0 => Some(Refusal::NotInService),
+            InFlight::UNLIMITED => None,
+            _ => is_recorded.then_some(Refusal::Full),
+        };
+        self.excluded += usize::from(refusal.is_some() && is_recorded);
+        refusal
     }
 }

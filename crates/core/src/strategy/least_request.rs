@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::alias::AliasTable;
 use super::params::{Kind, Param};
 use super::registry::{Descriptor, Traits};
-use super::{Cursor, Inputs, Members, Params, Place, Strategy, Table, Value};
-use crate::load::Load;
+use super::{Cursor, Inputs, Members, Params, Place, Strategy, Table, Value, gcd};
+use crate::pick::scratch::SCORES_MAX;
 
 /// Describes `least_request`.
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
@@ -26,7 +26,7 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     params: &[
         Param {
             name: "choices",
-            kind: Kind::Integer(2, 10),
+            kind: Kind::Integer(2, CHOICES_MAX as u64),
             default: "2",
             doc: "how many are drawn and compared",
         },
@@ -45,14 +45,17 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     },
     build: |params: &Params| {
         Arc::new(LeastRequest {
-            choices: params.integer("choices", 2) as u32,
+            choices: params.integer("choices", 2) as usize,
             scan: params.integer("scan", 16) as usize,
         })
     },
 };
 
+/// The most endpoints that are drawn and compared.
+const CHOICES_MAX: usize = 10;
+
 /// The most endpoints that are all compared.
-const SCAN_MAX: usize = 64;
+const SCAN_MAX: usize = SCORES_MAX;
 
 /// Up to so many endpoints all are compared, whatever the parameter: drawing distinct ones by weight
 /// distorts the shares of small sets (Finagle's table: a half-weight endpoint of two would get as
@@ -64,7 +67,7 @@ const REDRAWS: usize = 4;
 
 #[derive(Debug)]
 struct LeastRequest {
-    choices: u32,
+    choices: usize,
     scan: usize,
 }
 
@@ -75,16 +78,14 @@ impl Strategy for LeastRequest {
 
     fn params(&self) -> Vec<(&'static str, Value)> {
         vec![
-            ("choices", Value::Integer(u64::from(self.choices))),
+            ("choices", Value::Integer(self.choices as u64)),
             ("scan", Value::Integer(self.scan as u64)),
         ]
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
         if members.eligible().len() <= self.scan.max(SCAN_MIN) {
-            return Box::new(ScanTable {
-                eligible: members.eligible().into(),
-            });
+            return Box::new(ScanTable::new(members));
         }
         Box::new(ChoicesTable {
             alias: AliasTable::new(members),
@@ -97,6 +98,39 @@ impl Strategy for LeastRequest {
 #[derive(Debug)]
 struct ScanTable {
     eligible: Box<[u32]>,
+    scales: Box<[Scale]>,
+}
+
+/// What makes loads over weights comparable: load times `factor` is smaller for the less loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    weight: u32,
+    /// A common multiple of the weights divided by this one.
+    factor: u32,
+}
+
+impl ScanTable {
+    fn new(members: &Members<'_>) -> Self {
+        Self {
+            eligible: members.eligible().into(),
+            scales: scales(&members.reduced_weights()),
+        }
+    }
+}
+
+/// Exact if the least common multiple of `weights` is below 2^32; else to one part in 2^32 over the
+/// ratio of the heaviest to the lightest.
+fn scales(weights: &[u32]) -> Box<[Scale]> {
+    let multiple = weights.iter().try_fold(1u32, |multiple, weight| {
+        (multiple / gcd(multiple, *weight)).checked_mul(*weight)
+    });
+    let lightest = weights.iter().min().copied().unwrap_or(1);
+    let multiple = multiple.map_or(u64::from(u32::MAX) * u64::from(lightest), u64::from);
+    let scale = |weight: &u32| Scale {
+        weight: *weight,
+        factor: (multiple / u64::from(*weight)) as u32,
+    };
+    weights.iter().map(scale).collect()
 }
 
 impl Table for ScanTable {
@@ -105,52 +139,39 @@ impl Table for ScanTable {
     }
 
     /// Ties go by weight: one draw over the weights of those that tie.
-    #[inline]
+    ///
+    /// Which endpoint is the lightest, and which ones tie, is not to be guessed: so no branch asks
+    /// for it until the winner is known.
     fn choose(&self, _cursor: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32> {
-        let mut tied = [(0u32, 0u32); SCAN_MAX];
-        let mut count = 0;
-        let mut tied_weight = 0;
-        let mut best = (Load::default(), 1);
-        for index in self.eligible.iter().copied() {
-            if inputs.is_refused(index) {
-                continue;
-            }
-            let (load, weight) = (inputs.load(index), inputs.weight(index));
-            if count > 0 && best.0.is_lighter(best.1, load, weight) {
-                continue;
-            }
-            if count == 0 || load.is_lighter(weight, best.0, best.1) {
-                (best, count, tied_weight) = ((load, weight), 0, 0);
-            }
-            tied[count] = (index, weight);
-            count += 1;
-            tied_weight += u64::from(weight);
+        let least = inputs.score_all(&self.eligible, |at, load| {
+            load.total() * u64::from(self.scales[at].factor)
+        });
+        if least == u64::MAX {
+            return None;
         }
-        draw_tied(&tied[..count], tied_weight, inputs)
-    }
-}
-
-/// Draws one of those that tie, in proportion to weight; a single one needs no draw.
-#[inline]
-fn draw_tied(tied: &[(u32, u32)], total: u64, inputs: &mut Inputs<'_>) -> Option<u32> {
-    if let [(index, _)] = tied {
-        return Some(*index);
-    }
-    let (mut ticket, _) = inputs.draw(total.max(1));
-    for (index, weight) in tied {
-        match ticket.checked_sub(u64::from(*weight)) {
-            Some(left) => ticket = left,
-            None => return Some(*index),
+        let tied_weight = |at: usize, scale: &Scale, inputs: &Inputs<'_>| {
+            u64::from(inputs.score(at) == least) * u64::from(scale.weight)
+        };
+        let mut total = 0;
+        for (at, scale) in self.scales.iter().enumerate() {
+            total += tied_weight(at, scale, inputs);
         }
+        let (ticket, _) = inputs.draw(total);
+        // The winner is the first up to which the tied weights add up to more than the ticket.
+        let mut sum = 0;
+        let winner = self.scales.iter().enumerate().position(|(at, scale)| {
+            sum += tied_weight(at, scale, inputs);
+            sum > ticket
+        });
+        self.eligible.get(winner?).copied()
     }
-    None
 }
 
 /// Compares a few that are drawn by weight.
 #[derive(Debug)]
 struct ChoicesTable {
     alias: AliasTable,
-    choices: u32,
+    choices: usize,
 }
 
 impl Table for ChoicesTable {
@@ -162,12 +183,14 @@ impl Table for ChoicesTable {
     #[inline]
     fn choose(&self, _cursor: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32> {
         let mut best = self.alias.draw(inputs);
+        let mut drawn = [best; CHOICES_MAX];
         let (mut load, mut weight) = (inputs.load(best), inputs.weight(best));
-        for _ in 1..self.choices {
-            let other = self.draw_other(best, inputs);
-            if other == best {
+        for count in 1..self.choices {
+            let other = self.draw_other(&drawn[..count], inputs);
+            if drawn[..count].contains(&other) {
                 continue;
             }
+            drawn[count] = other;
             let (other_load, other_weight) = (inputs.load(other), inputs.weight(other));
             let wins = other_load.is_lighter(other_weight, load, weight) || inputs.is_refused(best);
             if wins && !inputs.is_refused(other) {
@@ -179,12 +202,12 @@ impl Table for ChoicesTable {
 }
 
 impl ChoicesTable {
-    /// Draws an endpoint other than `best`, as far as a few tries go.
+    /// Draws an endpoint that has not been drawn, as far as a few tries go.
     #[inline]
-    fn draw_other(&self, best: u32, inputs: &mut Inputs<'_>) -> u32 {
+    fn draw_other(&self, drawn: &[u32], inputs: &mut Inputs<'_>) -> u32 {
         let mut other = self.alias.draw(inputs);
         for _ in 0..REDRAWS {
-            if other != best {
+            if !drawn.contains(&other) {
                 break;
             }
             other = self.alias.draw(inputs);

@@ -10,26 +10,55 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{Cursor, Inputs, Place, Table};
 
-/// The period of the heaviest endpoint, in units of virtual time.
-const UNIT: u64 = 1 << 32;
+/// The virtual time of a cycle, in which each endpoint is due as often as its weight says. With
+/// weights below 2^32 no period is shorter than 2^28, and twice a cycle fits into 64 bits.
+const CYCLE: u64 = 1 << 60;
 
-/// When deadlines reach this, all are moved back, so that none ever overflows.
-const REBASE: u64 = 1 << 62;
-
-/// When an endpoint is due: for the first time, and then every period.
+/// When in a cycle an endpoint is due.
 #[derive(Clone, Copy, Debug)]
 struct Beat {
     first: u64,
     period: u64,
+    last: u64,
 }
 
 impl Beat {
-    /// The first deadline after `now`.
+    /// The beat of the endpoint at place `at`, the `turn`-th of `size` that have this `weight`.
+    ///
+    /// All times are `at` modulo `lanes`, a power of two: so no two endpoints are ever due at once,
+    /// and a time tells whose it is. What rounding takes from the periods, the gap between the last
+    /// beat of a cycle and the first of the next one gives back.
+    fn new(at: u64, weight: u64, turn: u64, size: u64, lanes: u64) -> Self {
+        let lane = !(lanes - 1);
+        let period = (CYCLE / weight) & lane;
+        let spread = u128::from(period) * u128::from(2 * turn + 1) / u128::from(2 * size);
+        let first = (spread as u64 & lane).max(lanes) | at;
+        Self {
+            first,
+            period,
+            last: first + (weight - 1) * period,
+        }
+    }
+
+    /// The first deadline after `now`, which is within a cycle.
     fn after(self, now: u64) -> u64 {
         if now < self.first {
-            return self.first;
+            self.first
+        } else if now < self.last {
+            self.first + ((now - self.first) / self.period + 1) * self.period
+        } else {
+            CYCLE + self.first
         }
-        self.first + ((now - self.first) / self.period + 1) * self.period
+    }
+
+    /// The deadline that follows `deadline`, which is one of the beat within a cycle.
+    #[inline]
+    fn next(self, deadline: u64) -> u64 {
+        if deadline == self.last {
+            CYCLE + self.first
+        } else {
+            deadline + self.period
+        }
     }
 }
 
@@ -38,34 +67,39 @@ impl Beat {
 pub(super) struct SpreadTable {
     eligible: Box<[u32]>,
     beats: Box<[Beat]>,
-    /// The virtual time after which the pattern repeats.
-    cycle: u64,
+    lanes: u64,
 }
 
 impl SpreadTable {
-    /// `weights` are those of `eligible`, without a common divisor. O(n log n).
+    /// `weights` are those of `eligible`, at least 1. O(n log n).
     pub(super) fn new(eligible: &[u32], weights: &[u32]) -> Self {
-        let heaviest = u64::from(weights.iter().copied().max().unwrap_or(1));
+        let lanes = (weights.len() as u64).next_power_of_two();
         let mut groups: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for weight in weights {
             groups.entry(*weight).or_default().1 += 1;
         }
         let beats = (0..).zip(weights).map(|(at, weight)| {
-            let period = UNIT * heaviest / u64::from(*weight);
-            let (seen, size) = groups.entry(*weight).or_default();
-            let spread = u128::from(period) * u128::from(2 * *seen + 1) / u128::from(2 * *size);
-            *seen += 1;
-            // The small offset keeps deadlines of different groups apart: a tie that a new table
-            // falls into would be skipped.
-            Beat {
-                first: spread as u64 + at,
-                period,
-            }
+            let (turn, size) = groups.entry(*weight).or_default();
+            *turn += 1;
+            Beat::new(at, u64::from(*weight), *turn - 1, *size, lanes)
         });
         Self {
             eligible: eligible.into(),
             beats: beats.collect(),
-            cycle: UNIT * heaviest,
+            lanes,
+        }
+    }
+
+    /// The place among the eligible whose deadline this is.
+    #[inline]
+    fn owner(&self, deadline: u64) -> usize {
+        (deadline & (self.lanes - 1)) as usize
+    }
+
+    #[cold]
+    fn trace(&self, schedule: &Schedule, inputs: &mut Inputs<'_>) {
+        for deadline in schedule.first_two() {
+            inputs.note_deadline(self.eligible[self.owner(deadline)], deadline);
         }
     }
 }
@@ -73,14 +107,11 @@ impl SpreadTable {
 impl Table for SpreadTable {
     /// O(n): once for each picker and generation.
     fn cursor(&self, place: Place) -> Cursor {
-        let now = place.scaled(self.cycle).at;
-        let queue = (0..)
-            .zip(&self.beats)
-            .map(|(at, beat)| Reverse((beat.after(now), at)));
+        let now = place.scaled(CYCLE).at;
+        let queue = self.beats.iter().map(|beat| Reverse(beat.after(now)));
         Cursor::Schedule(Box::new(Schedule {
             queue: queue.collect::<Vec<_>>().into(),
             now,
-            cycle: self.cycle,
         }))
     }
 
@@ -90,88 +121,60 @@ impl Table for SpreadTable {
             return None;
         };
         if inputs.is_traced() {
-            return self.choose_traced(schedule, inputs);
+            self.trace(schedule, inputs);
         }
-        let at = schedule.advance(&self.beats)?;
-        Some(self.eligible[at as usize])
+        let at = schedule.advance(self)?;
+        self.eligible.get(at).copied()
     }
 }
 
-impl SpreadTable {
-    /// Puts the two first deadlines on the record and decides between them.
-    fn choose_traced(&self, schedule: &mut Schedule, inputs: &mut Inputs<'_>) -> Option<u32> {
-        let due = |due: Option<(u64, u32)>| {
-            let (deadline, at) = due.unwrap_or_default();
-            (self.eligible[at as usize], deadline)
-        };
-        let first = inputs.deadline(|| due(schedule.first()));
-        let mut winner = first;
-        if self.eligible.len() > 1 {
-            let second = inputs.deadline(|| due(schedule.second()));
-            if (second.1, second.0) < (first.1, first.0) {
-                winner = second;
-            }
-        }
-        schedule.advance(&self.beats)?;
-        Some(winner.0)
-    }
-}
-
-/// A picker's queue of deadlines.
+/// A picker's queue of deadlines: a function of the table and the time alone.
 #[derive(Debug)]
 pub struct Schedule {
-    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    queue: BinaryHeap<Reverse<u64>>,
+    /// The last deadline that was served, within a cycle.
     now: u64,
-    cycle: u64,
 }
 
 impl Schedule {
     pub(super) fn place(&self) -> Place {
-        Place {
-            at: self.now % self.cycle,
-            of: self.cycle,
-        }
+        Place::new(self.now, CYCLE)
     }
 
-    fn first(&self) -> Option<(u64, u32)> {
-        self.queue.peek().map(|due| due.0)
-    }
-
-    /// The second deadline: one of the two below the top of the heap.
-    fn second(&self) -> Option<(u64, u32)> {
-        self.queue
-            .as_slice()
-            .iter()
-            .skip(1)
-            .take(2)
-            .map(|due| due.0)
-            .min()
+    /// The first deadline, and the second: one of the two below the top of the heap.
+    fn first_two(&self) -> impl Iterator<Item = u64> + use<> {
+        let due = |at: usize| self.queue.as_slice().get(at).map(|due| due.0);
+        let second = match (due(1), due(2)) {
+            (Some(left), Some(right)) => Some(left.min(right)),
+            (left, _) => left,
+        };
+        due(0).into_iter().chain(second)
     }
 
     /// Takes the endpoint that is due and sets its next deadline. O(log n).
     #[inline]
-    fn advance(&mut self, beats: &[Beat]) -> Option<u32> {
-        let mut top = self.queue.peek_mut()?;
-        let (deadline, at) = top.0;
-        top.0.0 = deadline + beats[at as usize].period;
-        drop(top);
-        self.now = deadline;
-        if deadline >= REBASE {
-            self.rebase();
+    fn advance(&mut self, table: &SpreadTable) -> Option<usize> {
+        if self.queue.peek()?.0 >= CYCLE {
+            self.begin_cycle();
         }
+        let mut top = self.queue.peek_mut()?;
+        let deadline = top.0;
+        let at = table.owner(deadline);
+        top.0 = table.beats.get(at)?.next(deadline);
+        self.now = deadline;
         Some(at)
     }
 
-    /// Moves the time back by whole cycles. Order stays, so the heap is as good as it was.
+    /// Moves the time back by a cycle. Order stays, so the heap is as good as it was.
+    ///
+    /// O(n) once in as many picks as the weights add up to, which is never less than n.
     #[cold]
-    fn rebase(&mut self) {
-        let back = self.now / self.cycle * self.cycle;
+    fn begin_cycle(&mut self) {
         let mut queue = std::mem::take(&mut self.queue).into_vec();
         for due in &mut queue {
-            due.0.0 -= back;
+            due.0 -= CYCLE;
         }
         self.queue = queue.into();
-        self.now -= back;
     }
 }
 
@@ -179,14 +182,23 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn run(weights: &[u32], place: Place, picks: usize) -> Vec<u32> {
+    fn table(weights: &[u32]) -> SpreadTable {
         let eligible: Vec<u32> = (0..weights.len() as u32).collect();
-        let table = SpreadTable::new(&eligible, weights);
-        let Cursor::Schedule(mut schedule) = table.cursor(place) else {
-            panic!("a spread table has a schedule");
-        };
+        SpreadTable::new(&eligible, weights)
+    }
+
+    fn schedule(table: &SpreadTable, place: Place) -> Schedule {
+        match table.cursor(place) {
+            Cursor::Schedule(schedule) => *schedule,
+            _ => panic!("a spread table has a schedule"),
+        }
+    }
+
+    fn run(weights: &[u32], place: Place, picks: usize) -> Vec<usize> {
+        let table = table(weights);
+        let mut schedule = schedule(&table, place);
         (0..picks)
-            .map(|_| schedule.advance(&table.beats).expect("due"))
+            .map(|_| schedule.advance(&table).expect("due"))
             .collect()
     }
 
@@ -195,9 +207,10 @@ mod tests {
         let weights = [5, 1, 1, 3];
         let picks = run(&weights, Place::START, 100);
         for cycle in picks.chunks(10) {
-            for (at, weight) in (0..).zip(weights) {
+            assert_eq!(cycle, &picks[..10], "every cycle is the same");
+            for (at, weight) in weights.iter().enumerate() {
                 let count = cycle.iter().filter(|pick| **pick == at).count();
-                assert_eq!(count, weight as usize, "{picks:?}");
+                assert_eq!(count, *weight as usize, "{picks:?}");
             }
         }
     }
@@ -205,49 +218,50 @@ mod tests {
     /// The deviation from the ideal stays within one pick, as for smooth weighted round robin.
     #[test]
     fn it_is_smooth() {
-        let weights: Vec<u32> = (1..=100).collect();
+        let mut one_heavy = vec![1; 100];
+        one_heavy[40] = 10;
+        let rising = (0..1_000).map(|at| 1 + at * 37 % 100).collect();
+        for weights in [vec![5, 1, 1], one_heavy, rising, (1..=100).collect()] {
+            assert_smooth(&weights);
+        }
+    }
+
+    fn assert_smooth(weights: &[u32]) {
         let total: u32 = weights.iter().sum();
         let mut counts = vec![0.0; weights.len()];
-        for (picks, at) in (1..).zip(run(&weights, Place::START, total as usize)) {
-            counts[at as usize] += 1.0;
-            for (count, weight) in counts.iter().zip(&weights) {
+        for (picks, at) in (1..).zip(run(weights, Place::START, total as usize)) {
+            counts[at] += 1.0;
+            for (count, weight) in counts.iter().zip(weights) {
                 let ideal = f64::from(picks) * f64::from(*weight) / f64::from(total);
                 assert!((count - ideal).abs() <= 1.01, "{picks}: {count} {ideal}");
             }
         }
     }
 
+    /// Also over the ends of cycles, and with weights whose periods do not divide one.
     #[test]
     fn a_new_cursor_goes_on_where_the_old_one_was() {
-        let weights = [7, 4, 4, 1];
-        let expected = run(&weights, Place::START, 64);
-        let eligible = [0, 1, 2, 3];
-        let table = SpreadTable::new(&eligible, &weights);
+        let weights = [7, 4, 4, 1, 13];
+        let table = table(&weights);
         let mut place = Place::START;
-        for expected in expected {
-            let Cursor::Schedule(mut schedule) = table.cursor(place) else {
-                panic!("a spread table has a schedule");
-            };
-            assert_eq!(schedule.advance(&table.beats), Some(expected));
+        for expected in run(&weights, Place::START, 29 * 3) {
+            let mut schedule = schedule(&table, place);
+            assert_eq!(schedule.advance(&table), Some(expected));
             place = schedule.place();
         }
     }
 
+    /// The heaviest and the lightest that there can be, at any place.
     #[test]
     fn time_never_overflows() {
-        let weights = [65_535 * 512, 1];
-        let eligible = [0, 1];
-        let table = SpreadTable::new(&eligible, &weights);
-        let Cursor::Schedule(mut schedule) = table.cursor(Place::START) else {
-            panic!("a spread table has a schedule");
-        };
-        schedule.now += REBASE / 2;
-        let far = schedule.queue.into_vec().into_iter();
-        schedule.queue = far
-            .map(|due| Reverse((due.0.0 + REBASE, due.0.1)))
-            .collect();
-        assert_eq!(schedule.advance(&table.beats), Some(0));
-        assert!(schedule.now < table.cycle);
-        assert_eq!(schedule.advance(&table.beats), Some(0));
+        let weights = [u32::MAX, 1, 65_535 * 256, u32::MAX - 1];
+        for place in [
+            Place::START,
+            Place::fraction(u64::MAX),
+            Place::new(1, 2),
+            Place::new(u64::MAX, 1),
+        ] {
+            assert_eq!(run(&weights, place, 1_000).len(), 1_000);
+        }
     }
 }

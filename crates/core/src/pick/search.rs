@@ -1,0 +1,100 @@
+//! The search for any endpoint that takes a request, once those that the strategy proposed refused.
+
+use crate::pick::context::NoEndpoint;
+use crate::pick::inputs::Inputs;
+use crate::pick::picker::Choice;
+use crate::pick::receipt::Fallback;
+use crate::snapshot::Group;
+
+/// How many endpoints a scan looks at once it has found one that is open.
+const SCAN: usize = 64;
+
+/// How often all groups are scanned while slots open and close under the search.
+const ROUNDS: usize = 16;
+
+/// Looks for any endpoint that takes the request: first in the group drawn, then in the others.
+///
+/// Refuses only when all slots were taken at one moment: a slot that is free all the time, but not
+/// always at the same endpoint, is found in the end.
+#[cold]
+pub(crate) fn search(groups: &[Group], drawn: usize, inputs: &mut Inputs<'_>) -> Choice {
+    for _ in 0..ROUNDS {
+        let order = std::iter::once(drawn).chain((0..groups.len()).filter(|at| *at != drawn));
+        for at in order {
+            if let Some(index) = scan(&groups[at].eligible, inputs) {
+                let fallback = if at == drawn {
+                    Fallback::Scan
+                } else {
+                    Fallback::Tier
+                };
+                return Ok((index, Some(fallback)));
+            }
+        }
+        if untried(groups, inputs).next().is_none() {
+            return Err(NoEndpoint::AllTried);
+        }
+        if !inputs.goes_on(|| !is_full_at_once(groups, inputs)) {
+            break;
+        }
+        inputs.forgive_full();
+    }
+    Err(NoEndpoint::AllFull)
+}
+
+fn untried(groups: &[Group], inputs: &Inputs<'_>) -> impl Iterator<Item = u32> {
+    let eligible = groups.iter().flat_map(|group| &group.eligible).copied();
+    eligible.filter(|index| inputs.is_untried(*index))
+}
+
+/// Whether all slots were taken at one moment: at every endpoint at the first look, and none opened
+/// until the second.
+fn is_full_at_once(groups: &[Group], inputs: &Inputs<'_>) -> bool {
+    let ended = || {
+        untried(groups, inputs).try_fold(0u32, |sum, index| {
+            Some(sum.wrapping_add(inputs.ended_if_full(index)?))
+        })
+    };
+    let first = ended();
+    first.is_some() && first == ended()
+}
+
+/// Takes the lightest open endpoint of those from a random place on.
+fn scan(eligible: &[u32], inputs: &mut Inputs<'_>) -> Option<u32> {
+    let (start, _) = inputs.draw(eligible.len() as u64);
+    let (before, after) = eligible.split_at(start as usize);
+    while inputs.remembers_refusals() {
+        let from_start = after.iter().chain(before).copied();
+        let index = lightest(from_start, inputs)?;
+        if inputs.acquire(index) {
+            return Some(index);
+        }
+    }
+    // So many lost races: take what is free, whichever it is.
+    let mut from_start = after.iter().chain(before).copied();
+    from_start.find(|index| inputs.is_untried(*index) && inputs.acquire_again(*index))
+}
+
+/// The endpoint with the least load over weight among those that have not refused.
+///
+/// Looks no further than [`SCAN`] once it has one.
+fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>) -> Option<u32> {
+    let mut best = None;
+    for (seen, index) in order.enumerate() {
+        if seen >= SCAN && best.is_some() {
+            break;
+        }
+        if inputs.is_refused(index) {
+            continue;
+        }
+        let (load, weight) = (inputs.load(index), inputs.weight(index));
+        if load.in_flight >= inputs.cap(index) {
+            continue;
+        }
+        let lighter = best
+            .is_none_or(|(_, other, other_weight)| load.is_lighter(weight, other, other_weight));
+        if lighter {
+            best = Some((index, load, weight));
+        }
+    }
+    best.map(|(index, ..)| index)
+}
