@@ -2,13 +2,32 @@
 
 #![deny(missing_docs)]
 
+#[cfg(test)]
+mod chaos;
+mod diagnose;
+mod environment;
+mod flags;
+mod json;
+mod load;
 mod model;
+mod raw;
+mod reference;
+mod resolve;
+mod schema;
 mod value;
 
+pub use diagnose::diagnostic::{Diagnostic, Related, Severity};
+pub use diagnose::report::Report;
+pub use environment::{Environment, FILE_BYTES_MAX};
+pub use flags::endpoint_from_flag;
+pub use json::{endpoint_from_json, strategy_from_json, weight_from_json};
+pub use load::{LoadError, Loaded, load, parse};
 pub use model::cluster::{Capacity, Cluster, Retry, RetryOn, Timeouts};
 pub use model::config::{Admin, Config, Level, Log, LogFormat, Runtime, Token, Workers};
 pub use model::listener::{Limits, Listener};
 pub use model::strategy_choice::StrategyChoice;
+pub use reference::reference;
+pub use schema::schema;
 pub use value::address::{Address, parse_address, parse_listen_address};
 pub use value::duration::{DURATION_MAX, parse_duration};
 pub use value::mistake::Mistake;

@@ -163,7 +163,10 @@ fn parse_port(text: &str, port: &str, least: u16) -> Result<u16, Mistake> {
                 "port {port} of the address {} is not a number from {least} to 65535",
                 quoted(text)
             ),
-            "the port is behind the last colon".to_owned(),
+            match port {
+                "0" => "port 0 lets the system pick one, which only a listener can".to_owned(),
+                _ => "the port is the number behind the last colon".to_owned(),
+            },
         )),
     }
 }
@@ -216,7 +219,8 @@ fn bracketed(text: &str) -> String {
 }
 
 fn or_example(text: &str) -> &str {
-    if text.is_empty() { "127.0.0.1" } else { text }
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if plain { text } else { "127.0.0.1" }
 }
 
 /// The value in quotes, cut where nobody reads on.

@@ -1,0 +1,248 @@
+//! Values of keys, by kind.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use toml::de::{DeInteger, DeValue};
+
+use super::kind::Kind;
+use super::section::{Entry, Section};
+use super::walk::Walk;
+use crate::Mistake;
+use crate::value::address::parse_listen_address;
+use crate::value::duration::parse_duration;
+use crate::value::size::parse_size;
+use crate::value::text::check_name;
+
+impl Walk<'_> {
+    /// Notes that a value is not of its kind.
+    pub(crate) fn wrong(&mut self, entry: &Entry<'_>) {
+        let Entry {
+            kind,
+            value,
+            subject,
+            owner,
+            ..
+        } = entry;
+        let written = self.written(value);
+        let between = if entry.is_element() { ":" } else { " =" };
+        let message = format!("{subject}{between} {written}{owner} is not {kind}");
+        self.error(value.span(), Mistake::new(message, remedy(entry, &written)));
+    }
+
+    /// Notes a mistake in a value, in front of which stands whose value it is.
+    pub(crate) fn mistaken(&mut self, entry: &Entry<'_>, mistake: Mistake) {
+        let Entry { subject, owner, .. } = entry;
+        let message = format!("{subject}{owner}: {}", mistake.message);
+        self.error(entry.value.span(), Mistake::new(message, mistake.help));
+    }
+
+    /// A string of a value, with its variables replaced.
+    pub(crate) fn string<'t>(&mut self, entry: &Entry<'t>) -> Option<Cow<'t, str>> {
+        match entry.value.get_ref() {
+            DeValue::String(text) => self.expand(&entry.value.span(), text),
+            _ => {
+                self.wrong(entry);
+                None
+            }
+        }
+    }
+
+    /// A string of a value, parsed.
+    pub(crate) fn parsed<T>(
+        &mut self,
+        entry: &Entry<'_>,
+        parse: impl FnOnce(&str) -> Result<T, Mistake>,
+    ) -> Option<T> {
+        let text = self.string(entry)?;
+        match parse(&text) {
+            Ok(value) => Some(value),
+            Err(mistake) => {
+                self.mistaken(entry, mistake);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn name(&mut self, section: &Section<'_>, name: &str) -> Option<String> {
+        let entry = section.get(name)?;
+        self.parsed(&entry, |text| check_name(text).map(|()| text.to_owned()))
+    }
+
+    pub(crate) fn listen(&mut self, section: &Section<'_>, name: &str) -> Option<SocketAddr> {
+        let entry = section.get(name)?;
+        self.parsed(&entry, parse_listen_address)
+    }
+
+    pub(crate) fn duration(&mut self, section: &Section<'_>, name: &str) -> Option<Duration> {
+        let entry = section.get(name)?;
+        if let DeValue::Integer(number) = entry.value.get_ref() {
+            let subject = &entry.subject;
+            let message = format!("{subject} = {number} has no unit");
+            let help =
+                format!("write \"{number}s\" for seconds or \"{number}ms\" for milliseconds");
+            self.error(entry.value.span(), Mistake::new(message, help));
+            return None;
+        }
+        let duration = self.parsed(&entry, parse_duration)?;
+        if duration.is_zero() && entry.kind == Kind::Duration {
+            self.wrong(&entry);
+            return None;
+        }
+        Some(duration)
+    }
+
+    /// A size; the outer nothing: not given, or wrong; the inner one: the word.
+    pub(crate) fn size(&mut self, section: &Section<'_>, name: &str) -> Option<Option<u64>> {
+        let entry = section.get(name)?;
+        if let DeValue::Integer(number) = entry.value.get_ref() {
+            let message = format!("{} = {number} has no unit", entry.subject);
+            let help = format!("write \"{number}B\" for bytes");
+            self.error(entry.value.span(), Mistake::new(message, help));
+            return None;
+        }
+        let kind = entry.kind;
+        let size = self.parsed(&entry, |text| match kind {
+            Kind::SizeOr(word) if text == word => Ok(None),
+            _ => parse_size(text).map(Some),
+        })?;
+        if let (Kind::Size(least, most), Some(bytes)) = (kind, size)
+            && !(least..=most).contains(&bytes)
+        {
+            self.wrong(&entry);
+            return None;
+        }
+        Some(size)
+    }
+
+    /// A whole number within the range of its key.
+    pub(crate) fn integer(&mut self, section: &Section<'_>, name: &str) -> Option<u32> {
+        let entry = section.get(name)?;
+        let (least, most, not_yet) = match entry.kind {
+            Kind::Integer(least, most) | Kind::IntegerOr(least, most, _) => (least, most, ""),
+            Kind::IntegerOrLater(least, most, word) => (least, most, word),
+            _ => (0, u32::MAX, ""),
+        };
+        match entry.value.get_ref() {
+            DeValue::Integer(number) => {
+                let number = whole(number).and_then(|number| u32::try_from(number).ok());
+                if let Some(number) = number.filter(|number| (least..=most).contains(number)) {
+                    return Some(number);
+                }
+                self.wrong(&entry);
+            }
+            DeValue::String(word) if !word.is_empty() && word == not_yet => self.later(&entry),
+            _ => self.wrong(&entry),
+        }
+        None
+    }
+
+    /// A share of one.
+    pub(crate) fn share(&mut self, section: &Section<'_>, name: &str) -> Option<f64> {
+        let entry = section.get(name)?;
+        let share = match entry.value.get_ref() {
+            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+            DeValue::Integer(number) => whole(number).map(|number| number as f64),
+            _ => None,
+        };
+        let share = share.filter(|share| (0.0..=1.0).contains(share));
+        if share.is_none() {
+            self.wrong(&entry);
+        }
+        share
+    }
+
+    /// One of the words of its key.
+    pub(crate) fn word(&mut self, section: &Section<'_>, name: &str) -> Option<&'static str> {
+        let entry = section.get(name)?;
+        self.one_of(&entry)
+    }
+
+    /// Some of the words of its key.
+    pub(crate) fn words(&mut self, section: &Section<'_>, name: &str) -> Option<Vec<&'static str>> {
+        let entry = section.get(name)?;
+        let (Kind::Words(now, later), DeValue::Array(list)) = (entry.kind, entry.value.get_ref())
+        else {
+            self.wrong(&entry);
+            return None;
+        };
+        let word = |value| self.one_of(&entry.element(value, Kind::Word(now, later)));
+        Some(list.iter().filter_map(word).collect())
+    }
+
+    fn one_of(&mut self, entry: &Entry<'_>) -> Option<&'static str> {
+        let Kind::Word(now, later) = entry.kind else {
+            return None;
+        };
+        let word = self.string(entry)?;
+        let found = now.iter().copied().find(|known| *known == word);
+        if found.is_none() && (later.contains(&&*word) || is_status(&word, later)) {
+            self.later(entry);
+        } else if found.is_none() {
+            self.unknown_word(entry, &word, now);
+        }
+        found
+    }
+
+    fn unknown_word(&mut self, entry: &Entry<'_>, word: &str, known: &[&'static str]) {
+        let hint = evenkeel_core::nearest(word, known.iter().copied())
+            .map_or_else(String::new, |meant| format!(", did you mean {meant:?}?"));
+        self.not_taken(entry, &format!("is not known{hint}"));
+    }
+
+    /// Notes that a value is right, but not supported yet.
+    fn later(&mut self, entry: &Entry<'_>) {
+        self.not_taken(entry, "is not supported yet");
+    }
+
+    fn not_taken(&mut self, entry: &Entry<'_>, why: &str) {
+        let Entry {
+            subject,
+            value,
+            kind,
+            ..
+        } = entry;
+        let between = if entry.is_element() { ":" } else { " =" };
+        let message = format!("{subject}{between} {} {why}", self.written(value));
+        self.error(
+            value.span(),
+            Mistake::new(message, format!("it can be {kind}")),
+        );
+    }
+}
+
+/// What would be right instead of a value of the wrong kind.
+fn remedy(entry: &Entry<'_>, written: &str) -> String {
+    let kind = entry.kind;
+    let numeric = matches!(
+        kind,
+        Kind::Integer(..) | Kind::IntegerOr(..) | Kind::IntegerOrLater(..) | Kind::Share
+    );
+    let list = matches!(kind, Kind::Networks | Kind::Endpoints | Kind::Words(..));
+    match entry.value.get_ref() {
+        DeValue::String(text) if numeric && text.parse::<f64>().is_ok() => {
+            "write the number without quotes".to_owned()
+        }
+        DeValue::String(_) if list => format!("write [{written}]"),
+        DeValue::Boolean(true) if entry.key.off => "write a table, or false".to_owned(),
+        DeValue::Boolean(false) if !entry.key.off => "it cannot be turned off".to_owned(),
+        _ if entry.is_element() || entry.key.default.is_empty() => String::new(),
+        _ => format!("leave it out for the default, {}", entry.key.default),
+    }
+}
+
+/// Whether a word is a status code or a class of them, where those are known.
+fn is_status(word: &str, known: &[&str]) -> bool {
+    let code = word.strip_suffix("xx").unwrap_or(word);
+    let status = word.len() == 3
+        && matches!(code.len(), 1 | 3)
+        && code.starts_with(['1', '2', '3', '4', '5'])
+        && code.bytes().all(|byte| byte.is_ascii_digit());
+    status && known.contains(&"5xx")
+}
+
+/// The value of an integer, whatever its radix; nothing when it is beyond all ranges.
+pub(crate) fn whole(integer: &DeInteger<'_>) -> Option<i128> {
+    i128::from_str_radix(integer.as_str(), integer.radix()).ok()
+}

@@ -1,0 +1,136 @@
+//! Clusters.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use evenkeel_core::{Endpoint, PanicThreshold};
+
+use super::{endpoint, strategy};
+use crate::Mistake;
+use crate::model::cluster::{Capacity, Cluster, Retry, RetryOn, Timeouts};
+use crate::raw::descend::Sub;
+use crate::raw::section::Section;
+use crate::raw::walk::Walk;
+use crate::value::text::check_name;
+
+/// The peak of a capacity that does not say it.
+const PEAK: u32 = 200;
+
+pub(super) fn clusters(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<Cluster> {
+    let named = walk.named(top, "cluster");
+    let resolve = |(name, section): &(&toml::Spanned<_>, Section<'_>)| {
+        let chosen: &str = AsRef::<str>::as_ref(name.get_ref());
+        if let Err(mistake) = check_name(chosen) {
+            let message = format!("cluster: {}", mistake.message);
+            walk.error(name.span(), Mistake::new(message, mistake.help));
+        }
+        cluster(walk, chosen.into(), name.span(), section)
+    };
+    named.iter().map(resolve).collect()
+}
+
+fn cluster(
+    walk: &mut Walk<'_>,
+    name: Arc<str>,
+    at: Range<usize>,
+    section: &Section<'_>,
+) -> Cluster {
+    let endpoints = endpoint::endpoints(walk, section, &name);
+    if let Some(endpoints) = &endpoints {
+        warn_idle(walk, section, at, endpoints);
+    }
+    let _ = walk.word(section, "protocol");
+    let mut cluster = Cluster {
+        strategy: strategy::strategy(walk, section).unwrap_or_default(),
+        panic: panic(walk, section),
+        capacity: capacity(walk, section),
+        retry: retry(walk, section),
+        timeout: timeout(walk, section),
+        ..Cluster::new(name)
+    };
+    let endpoints = endpoints.unwrap_or_default().into_iter();
+    cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
+    cluster
+}
+
+/// Warns of clusters that answer every request with 503.
+fn warn_idle(walk: &mut Walk<'_>, section: &Section<'_>, at: Range<usize>, all: &[Endpoint]) {
+    let path = &section.path;
+    let written = section.get("endpoints");
+    if all.is_empty() {
+        let message = format!("{path} has no endpoints: its requests get 503");
+        let help = "add endpoints = [\"127.0.0.1:9001\"], or add them through the admin API";
+        walk.warning(
+            written.map_or(at, |entry| entry.span),
+            Mistake::new(message, help),
+        );
+    } else if all.iter().all(|endpoint| endpoint.weight() == 0) {
+        let message = format!("all endpoints of {path} have weight 0: its requests get 503");
+        let help = "weight 0 takes no new requests; give one of them a weight of 1";
+        walk.warning(
+            written.map_or(at, |entry| entry.span),
+            Mistake::new(message, help),
+        );
+    }
+}
+
+fn panic(walk: &mut Walk<'_>, section: &Section<'_>) -> PanicThreshold {
+    let share = match walk.table(section, "panic") {
+        Sub::Table(section) => walk.share(&section, "threshold"),
+        Sub::Off => return PanicThreshold::OFF,
+        Sub::Absent => None,
+    };
+    let threshold = share.and_then(|share| PanicThreshold::new(share).ok());
+    threshold.unwrap_or_default()
+}
+
+fn capacity(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Capacity> {
+    let Sub::Table(section) = walk.table(section, "capacity") else {
+        return None;
+    };
+    let peak = walk.integer(&section, "peak").unwrap_or(PEAK);
+    Some(Capacity { peak })
+}
+
+fn retry(walk: &mut Walk<'_>, section: &Section<'_>) -> Retry {
+    let default = Retry::default();
+    let section = match walk.table(section, "retry") {
+        Sub::Table(section) => section,
+        Sub::Off => {
+            return Retry {
+                attempts: 1,
+                ..default
+            };
+        }
+        Sub::Absent => return default,
+    };
+    let attempts = walk.integer(&section, "attempts");
+    let on = walk.words(&section, "on");
+    Retry {
+        attempts: attempts
+            .and_then(|n| u8::try_from(n).ok())
+            .unwrap_or(default.attempts),
+        on: on.map_or(default.on, |on| RetryOn {
+            connect: on.contains(&"connect"),
+        }),
+    }
+}
+
+fn timeout(walk: &mut Walk<'_>, section: &Section<'_>) -> Timeouts {
+    let default = Timeouts::default();
+    let Sub::Table(section) = walk.table(section, "timeout") else {
+        return default;
+    };
+    Timeouts {
+        connect: walk
+            .duration(&section, "connect")
+            .unwrap_or(default.connect),
+        response: walk
+            .duration(&section, "response")
+            .unwrap_or(default.response),
+        idle: walk.duration(&section, "idle").unwrap_or(default.idle),
+        pool_idle: walk
+            .duration(&section, "pool_idle")
+            .unwrap_or(default.pool_idle),
+    }
+}

@@ -1,0 +1,92 @@
+//! What is right alone and wrong together.
+
+use super::listener::PlacedListener;
+use super::process::PlacedAdmin;
+use crate::raw::walk::Walk;
+use crate::{Cluster, Mistake};
+
+/// Names and addresses belong to one listener each.
+pub(super) fn listeners(
+    walk: &mut Walk<'_>,
+    listeners: &[PlacedListener],
+    admin: Option<&PlacedAdmin>,
+) {
+    for (index, placed) in listeners.iter().enumerate() {
+        let others = &listeners[..index];
+        let same_address = others.iter().find(|other| shares_address(placed, other));
+        match same_address {
+            Some(other) => address_twice(walk, placed, other),
+            None => name_twice(walk, placed, others),
+        }
+    }
+    let Some(admin) = admin.filter(|admin| admin.admin.address.port() != 0) else {
+        return;
+    };
+    let address = admin.admin.address;
+    let taken = listeners
+        .iter()
+        .find(|placed| placed.listener.address == address);
+    if let Some(at) = taken.and_then(|placed| placed.address_at.clone()) {
+        let message = format!("the listener has the address {address} of the admin API");
+        let help = "give one of them another port";
+        walk.conflict(
+            at,
+            Mistake::new(message, help),
+            admin.at.clone(),
+            "the admin API",
+        );
+    }
+}
+
+fn shares_address(one: &PlacedListener, other: &PlacedListener) -> bool {
+    let both = one.address_at.is_some() && other.address_at.is_some();
+    let address = one.listener.address;
+    both && address.port() != 0 && address == other.listener.address
+}
+
+fn address_twice(walk: &mut Walk<'_>, placed: &PlacedListener, other: &PlacedListener) {
+    let (Some(at), Some(first)) = (placed.address_at.clone(), other.address_at.clone()) else {
+        return;
+    };
+    let address = placed.listener.address;
+    let line = walk.line(first.start);
+    let message = format!("two listeners have the address {address}, the first on line {line}");
+    let help = "give one of them another port";
+    walk.conflict(at, Mistake::new(message, help), first, "the first one");
+}
+
+fn name_twice(walk: &mut Walk<'_>, placed: &PlacedListener, others: &[PlacedListener]) {
+    let place =
+        |placed: &PlacedListener| placed.name_at.clone().or_else(|| placed.address_at.clone());
+    let name = &placed.listener.name;
+    let other = others.iter().find(|other| other.listener.name == *name);
+    if let (Some(at), Some(first)) = (place(placed), other.and_then(place)) {
+        let line = walk.line(first.start);
+        let message = format!("two listeners have the name {name:?}, the first on line {line}");
+        let help = "give each a `name` of its own, or none";
+        walk.conflict(at, Mistake::new(message, help), first, "the first one");
+    }
+}
+
+/// Clusters that listeners name exist.
+pub(super) fn clusters(walk: &mut Walk<'_>, listeners: &[PlacedListener], clusters: &[Cluster]) {
+    for placed in listeners {
+        let (Some(name), Some(at)) = (&placed.listener.cluster, &placed.cluster_at) else {
+            continue;
+        };
+        if clusters.iter().any(|cluster| cluster.name == *name) {
+            continue;
+        }
+        let known = clusters.iter().map(|cluster| &*cluster.name);
+        let hint = evenkeel_core::nearest(name, known.clone())
+            .map_or_else(String::new, |meant| format!(", did you mean {meant:?}?"));
+        let message = format!("there is no cluster {name:?}{hint}");
+        let known: Vec<&str> = known.take(20).collect();
+        let help = if known.is_empty() {
+            format!("add [cluster.{name}] with endpoints = [\"127.0.0.1:9001\"]")
+        } else {
+            format!("known are {}", known.join(", "))
+        };
+        walk.error(at.clone(), Mistake::new(message, help));
+    }
+}

@@ -1,0 +1,126 @@
+//! Listeners.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::de::DeValue;
+
+use crate::model::listener::{Limits, Listener};
+use crate::raw::descend::Sub;
+use crate::raw::kind::Kind;
+use crate::raw::section::Section;
+use crate::raw::walk::Walk;
+use crate::value::network::parse_network;
+use crate::{Mistake, Network};
+
+/// A listener with the places that may contradict others.
+pub(super) struct PlacedListener {
+    pub(super) listener: Listener,
+    /// Where its name is, if it has one of its own.
+    pub(super) name_at: Option<Range<usize>>,
+    /// Where its address is, if it is one.
+    pub(super) address_at: Option<Range<usize>>,
+    /// Where its cluster is named.
+    pub(super) cluster_at: Option<Range<usize>>,
+}
+
+pub(super) fn listeners(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<PlacedListener> {
+    let sections = walk.tables(top, "listener");
+    if sections.is_empty() && !top.has("listener") {
+        let help = "write [[listener]] with address = \"127.0.0.1:8080\" and cluster = \"web\" \
+                    below it";
+        walk.error(0..0, Mistake::new("there is no listener", help));
+    }
+    let mut listeners: Vec<PlacedListener> = Vec::with_capacity(sections.len());
+    for section in &sections {
+        let mut placed = listener(walk, section);
+        if placed.name_at.is_none() && placed.listener.address.port() == 0 {
+            tell_apart(&mut placed.listener, &listeners);
+        }
+        listeners.push(placed);
+    }
+    listeners
+}
+
+/// Two listeners on port 0 become two addresses, but have one name before they are bound.
+fn tell_apart(listener: &mut Listener, others: &[PlacedListener]) {
+    let taken = |name: &str| others.iter().any(|other| &*other.listener.name == name);
+    let free = (2..).map(|number| format!("{}#{number}", listener.address));
+    if taken(&listener.name)
+        && let Some(name) = free.into_iter().find(|name| !taken(name))
+    {
+        listener.name = name.into();
+    }
+}
+
+fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
+    let at = |key: &str| section.get(key).map(|entry| entry.value.span());
+    if !section.has("address") {
+        let help = "add address = \"127.0.0.1:8080\", or \"0.0.0.0:8080\" for every address";
+        walk.error(
+            section.span.clone(),
+            Mistake::new("the listener has no address", help),
+        );
+    }
+    let address = walk.listen(section, "address");
+    let name = walk.name(section, "name");
+    let _ = walk.word(section, "protocol");
+    let cluster = section.get("cluster").and_then(|entry| walk.string(&entry));
+    let name_at = at("name").filter(|_| name.is_some());
+    let address_at = at("address").filter(|_| address.is_some());
+    let cluster_at = at("cluster").filter(|_| cluster.is_some());
+    let address = address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    let listener = Listener {
+        name: name.map_or_else(|| address.to_string().into(), Arc::from),
+        address,
+        cluster: cluster.as_deref().map(Arc::from),
+        limits: limits(walk, section),
+        trusted_proxies: networks(walk, section, "trusted_proxies"),
+    };
+    PlacedListener {
+        listener,
+        name_at,
+        address_at,
+        cluster_at,
+    }
+}
+
+fn limits(walk: &mut Walk<'_>, section: &Section<'_>) -> Limits {
+    let default = Limits::default();
+    let Sub::Table(section) = walk.table(section, "limits") else {
+        return default;
+    };
+    let header_bytes = walk.size(&section, "header_bytes").flatten();
+    let headers = walk.integer(&section, "headers");
+    Limits {
+        connections: walk
+            .integer(&section, "connections")
+            .unwrap_or(default.connections),
+        header_bytes: header_bytes
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(default.header_bytes),
+        headers: headers
+            .and_then(|headers| u16::try_from(headers).ok())
+            .unwrap_or(default.headers),
+        body: walk.size(&section, "body").unwrap_or(default.body),
+        header_timeout: walk
+            .duration(&section, "header_timeout")
+            .unwrap_or(default.header_timeout),
+        idle_timeout: walk
+            .duration(&section, "idle_timeout")
+            .unwrap_or(default.idle_timeout),
+    }
+}
+
+fn networks(walk: &mut Walk<'_>, section: &Section<'_>, name: &str) -> Vec<Network> {
+    let Some(entry) = section.get(name) else {
+        return Vec::new();
+    };
+    let DeValue::Array(list) = entry.value.get_ref() else {
+        walk.wrong(&entry);
+        return Vec::new();
+    };
+    let network = |value| walk.parsed(&entry.element(value, Kind::Network), parse_network);
+    list.iter().filter_map(network).collect()
+}

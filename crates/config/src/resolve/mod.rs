@@ -1,0 +1,38 @@
+//! From the tree to the configuration: every value checked, every mistake noted.
+
+mod cluster;
+mod conflicts;
+pub(crate) mod endpoint;
+mod listener;
+mod process;
+pub(crate) mod strategy;
+
+pub(crate) use process::check_admin;
+
+use toml::de::DeTable;
+
+use crate::Config;
+use crate::raw::section::Section;
+use crate::raw::walk::Walk;
+
+/// The configuration in a tree. Where a mistake was noted it holds a default instead.
+pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
+    let top = walk.open(Section::top(tree));
+    let admin = process::admin(walk, &top);
+    let log = process::log(walk, &top);
+    let runtime = process::runtime(walk, &top);
+    let listeners = listener::listeners(walk, &top);
+    let clusters = cluster::clusters(walk, &top);
+    conflicts::listeners(walk, &listeners, admin.as_ref());
+    conflicts::clusters(walk, &listeners, &clusters);
+    Config {
+        admin: admin.map(|admin| admin.admin),
+        log,
+        runtime,
+        listeners: listeners
+            .into_iter()
+            .map(|listener| listener.listener)
+            .collect(),
+        clusters,
+    }
+}

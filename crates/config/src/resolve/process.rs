@@ -1,0 +1,132 @@
+//! The admin API, the log and the process.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU16;
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::DeValue;
+
+use crate::model::config::{Admin, Level, Log, LogFormat, Runtime, Token, Workers};
+use crate::raw::descend::Sub;
+use crate::raw::section::{Entry, Section};
+use crate::raw::walk::Walk;
+use crate::{Environment, Mistake};
+
+/// The admin API with the place of its address.
+pub(super) struct PlacedAdmin {
+    pub(super) admin: Admin,
+    pub(super) at: Range<usize>,
+}
+
+pub(super) fn admin(walk: &mut Walk<'_>, top: &Section<'_>) -> Option<PlacedAdmin> {
+    let Sub::Table(section) = walk.table(top, "admin") else {
+        return None;
+    };
+    let at = section
+        .get("address")
+        .map_or(section.span.clone(), |entry| entry.value.span());
+    let address = walk.listen(&section, "address");
+    let token = token(walk, &section);
+    if let (Some(address), false) = (address, section.has("token_file")) {
+        check_admin(address, false).unwrap_or_else(|mistake| walk.error(at.clone(), mistake));
+    }
+    let address = address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 9900)));
+    if section.has("token_file") && token.is_none() && is_off(&section) {
+        check_admin(address, false).unwrap_or_else(|mistake| walk.error(at.clone(), mistake));
+    }
+    Some(PlacedAdmin {
+        admin: Admin { address, token },
+        at,
+    })
+}
+
+/// Refuses an admin API that anybody could reach.
+pub(crate) fn check_admin(address: SocketAddr, has_token: bool) -> Result<(), Mistake> {
+    if has_token || address.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    Err(Mistake::new(
+        format!("the admin API on {address} needs a token: the address is not loopback"),
+        format!(
+            "add `token_file = \"admin.token\"`, or listen on 127.0.0.1:{}",
+            address.port()
+        ),
+    ))
+}
+
+fn is_off(section: &Section<'_>) -> bool {
+    let entry = section.get("token_file");
+    entry.is_some_and(|entry| matches!(entry.value.get_ref(), DeValue::Boolean(false)))
+}
+
+fn token(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Token> {
+    if is_off(section) {
+        return None;
+    }
+    let entry = section.get("token_file")?;
+    let path = walk.string(&entry)?;
+    match read_token(walk.environment()?, &path) {
+        Ok(token) => Some(token),
+        Err(why) => {
+            refuse_token(walk, &entry, &path, &why);
+            None
+        }
+    }
+}
+
+fn read_token(environment: &Environment<'_>, path: &str) -> Result<Token, String> {
+    let text = environment
+        .read(Path::new(path))
+        .map_err(|error| error.to_string())?;
+    Token::new(&text).map_err(|why| format!("it {why}"))
+}
+
+fn refuse_token(walk: &mut Walk<'_>, entry: &Entry<'_>, path: &str, why: &str) {
+    let message = format!("the token file {path:?} cannot be used: {why}");
+    let help = "it holds one line with the token; the path is relative to this file";
+    walk.error(entry.value.span(), Mistake::new(message, help));
+}
+
+pub(super) fn log(walk: &mut Walk<'_>, top: &Section<'_>) -> Log {
+    let Sub::Table(section) = walk.table(top, "log") else {
+        return Log::default();
+    };
+    let level = match walk.word(&section, "level") {
+        Some("error") => Level::Error,
+        Some("warn") => Level::Warn,
+        Some("debug") => Level::Debug,
+        Some("trace") => Level::Trace,
+        _ => Level::Info,
+    };
+    let format = match walk.word(&section, "format") {
+        Some("json") => LogFormat::Json,
+        _ => LogFormat::Text,
+    };
+    Log { level, format }
+}
+
+pub(super) fn runtime(walk: &mut Walk<'_>, top: &Section<'_>) -> Runtime {
+    let default = Runtime::default();
+    let Sub::Table(section) = walk.table(top, "runtime") else {
+        return default;
+    };
+    Runtime {
+        workers: workers(walk, &section).unwrap_or(default.workers),
+        drain_timeout: walk
+            .duration(&section, "drain_timeout")
+            .unwrap_or(default.drain_timeout),
+        instance: walk.name(&section, "instance"),
+    }
+}
+
+fn workers(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Workers> {
+    let entry = section.get("workers")?;
+    if let DeValue::String(text) = entry.value.get_ref()
+        && walk.expand(&entry.value.span(), text)? == "auto"
+    {
+        return Some(Workers::Auto);
+    }
+    let count = walk.integer(section, "workers")?;
+    NonZeroU16::new(u16::try_from(count).ok()?).map(Workers::Count)
+}

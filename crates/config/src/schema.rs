@@ -1,0 +1,160 @@
+//! The JSON schema of the file, out of the key table and the core's registry.
+
+use evenkeel_core::strategy::registry::{Descriptor, STRATEGIES};
+use evenkeel_core::strategy::{Kind as ParamKind, Param};
+use serde_json::{Map, Value, json};
+
+use crate::raw::keys::{self, Key, Support};
+use crate::raw::kind::Kind;
+
+/// The JSON schema of the file, draft 2020-12, for editors. It holds the supported keys; what needs
+/// more than one place to judge (names that exist, addresses that clash) is left to
+/// [`crate::parse`].
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = table("");
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Evenkeel configuration");
+    schema["required"] = json!(["listener"]);
+    schema
+}
+
+/// A table with the keys of the key table, and no others.
+fn table(path: &str) -> Value {
+    let mut properties = Map::new();
+    for key in keys::of(path) {
+        if let Some(value) = property(key) {
+            properties.insert(key.name().to_owned(), value);
+        }
+    }
+    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+}
+
+/// A key; nothing when it is not supported in any way.
+fn property(key: &Key) -> Option<Value> {
+    if key.support == Support::Later {
+        let doc = "Not supported yet; false is taken.";
+        return key
+            .off
+            .then(|| json!({ "const": false, "description": doc }));
+    }
+    let mut value = value(key);
+    if key.off {
+        value = json!({ "anyOf": [value, { "const": false }] });
+    }
+    value["description"] = json!(key.doc);
+    if let Some(default) = default(key) {
+        value["default"] = default;
+    }
+    Some(value)
+}
+
+/// The default as JSON. The defaults are TOML, which for these values is JSON.
+fn default(key: &Key) -> Option<Value> {
+    serde_json::from_str(key.default).ok()
+}
+
+fn value(key: &Key) -> Value {
+    let named = |key: &Key| {
+        json!({
+            "type": "object",
+            "additionalProperties": table(&keys::join(key.path, "*")),
+        })
+    };
+    match key.kind {
+        Kind::Table => table(key.path),
+        Kind::Tables => json!({ "type": "array", "minItems": 1, "items": needing(key, "address") }),
+        Kind::Named => named(key),
+        Kind::Word(words, _) => json!({ "enum": words }),
+        Kind::Words(words, _) => json!({ "type": "array", "items": { "enum": words } }),
+        Kind::Integer(least, most) | Kind::IntegerOrLater(least, most, _) => integer(least, most),
+        Kind::IntegerOr(least, most, word) => {
+            json!({ "anyOf": [integer(least, most), { "const": word }] })
+        }
+        Kind::Weight => integer(0, u32::from(u16::MAX)),
+        Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+        Kind::Duration | Kind::DurationOrZero => {
+            json!({ "type": "string", "pattern": "^([0-9]+([.][0-9]+)?(ms|s|m|h)|.*[$][{].*)$" })
+        }
+        Kind::Size(..) => json!({ "type": "string", "pattern": size("") }),
+        Kind::SizeOr(word) => json!({ "type": "string", "pattern": size(&format!("{word}|")) }),
+        Kind::Networks => json!({ "type": "array", "items": { "type": "string" } }),
+        Kind::Labels => {
+            json!({ "type": "object", "additionalProperties": { "type": "string" } })
+        }
+        Kind::Strategy => strategies(),
+        Kind::Endpoints => {
+            let items = json!({ "anyOf": [{ "type": "string" }, needing(key, "address")] });
+            json!({ "type": "array", "items": items })
+        }
+        Kind::Name | Kind::Cluster | Kind::File | Kind::Listen | Kind::Address => {
+            json!({ "type": "string", "minLength": 1 })
+        }
+        Kind::Network | Kind::Endpoint | Kind::Unknown => json!({}),
+    }
+}
+
+/// The table of a key, where one of its keys is needed.
+fn needing(key: &Key, needed: &str) -> Value {
+    let mut value = table(key.path);
+    value["required"] = json!([needed]);
+    value
+}
+
+fn integer(least: u32, most: u32) -> Value {
+    json!({ "type": "integer", "minimum": least, "maximum": most })
+}
+
+/// A pattern of sizes; a variable may stand for one.
+fn size(or: &str) -> String {
+    format!("^({or}[0-9]+([.][0-9]+)?(B|KiB|MiB|GiB)|.*[$][{{].*)$")
+}
+
+fn strategies() -> Value {
+    let all: Vec<&str> = STRATEGIES
+        .iter()
+        .flat_map(|strategy| names(strategy))
+        .collect();
+    let tables = STRATEGIES.iter().map(|strategy| {
+        let mut properties = Map::new();
+        let names: Vec<&str> = names(strategy).collect();
+        properties.insert("name".to_owned(), json!({ "enum": names }));
+        for param in strategy.params {
+            properties.insert(param.name.to_owned(), parameter(param));
+        }
+        json!({
+            "type": "object",
+            "description": strategy.summary,
+            "additionalProperties": false,
+            "required": ["name"],
+            "properties": properties,
+        })
+    });
+    let any: Vec<Value> = std::iter::once(json!({ "enum": all }))
+        .chain(tables)
+        .collect();
+    json!({ "anyOf": any })
+}
+
+fn names(strategy: &'static Descriptor) -> impl Iterator<Item = &'static str> {
+    std::iter::once(strategy.name).chain(strategy.aliases.iter().copied())
+}
+
+fn parameter(param: &Param) -> Value {
+    let mut value = match param.kind {
+        ParamKind::Bool => json!({ "type": "boolean" }),
+        ParamKind::Choice(words) => json!({ "enum": words }),
+        ParamKind::Integer(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        ParamKind::Number(least, most) => {
+            json!({ "type": "number", "minimum": least, "maximum": most })
+        }
+        ParamKind::Duration(..) | ParamKind::Text => json!({ "type": "string" }),
+    };
+    value["description"] = json!(param.doc);
+    if let Ok(default) = serde_json::from_str::<Value>(param.default) {
+        value["default"] = default;
+    }
+    value
+}
