@@ -38,6 +38,7 @@ pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: Ip
         inbox: Inbox::new(&worker.buffers),
         alarm: worker.alarms.alarm(),
         peer: peer.to_string().into(),
+        request_id: String::new(),
     };
     tokio::task::spawn_local(client.run());
 }
@@ -46,11 +47,13 @@ pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: Ip
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) worker: Rc<Worker>,
-    seat: Seat,
+    pub(super) seat: Seat,
     pub(super) stream: TcpStream,
     pub(super) inbox: Inbox,
     pub(super) alarm: Alarm,
     pub(super) peer: Box<str>,
+    /// The id of the request in hand; its memory serves the next one too.
+    pub(super) request_id: String,
     pub(super) trusted: bool,
 }
 

@@ -180,12 +180,12 @@ async fn own_answer(
 
 async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<'_>) -> After {
     let refused = reply.error == ProxyError::HttpRequestError;
-    reply.request_id = request.id.as_str();
     reply.client_version = request.version;
     reply.head = request.method == Method::Head;
     reply.keep_alive =
         request.keep_alive && request.is_read() && !refused && !client.worker.draining.get();
     let keep_alive = reply.keep_alive;
+    reply.request_id = &client.request_id;
     let mut out = client.worker.buffers.output();
     gateway_reply(&mut out, &reply);
     let sent = client.send(&out).await;

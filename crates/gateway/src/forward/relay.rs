@@ -159,7 +159,7 @@ impl<'r> Relay<'r> {
     /// Reads heads up to the final one and stages them.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         loop {
-            while RESPONSE_LIMITS.may_be_complete(self.inbox.data(), self.seen) {
+            while self.may_read_head() {
                 match self.read_head() {
                     Ok(Head::Final) => return Poll::Ready(Ok(())),
                     Ok(Head::Interim) => self.seen = 0,
@@ -184,6 +184,12 @@ impl<'r> Relay<'r> {
         }
     }
 
+    /// Whether another look at the head may show more: a dripping one is not read over and over.
+    fn may_read_head(&self) -> bool {
+        let data = self.inbox.data();
+        !data.is_empty() && (self.seen == 0 || RESPONSE_LIMITS.may_be_complete(data, self.seen))
+    }
+
     fn read_head(&mut self) -> Result<Head, BadResponse> {
         let mut slots = Slots::new();
         let asked: Asked = self.request.asked();
@@ -196,7 +202,7 @@ impl<'r> Relay<'r> {
             keep_alive: self.request.keep_alive
                 && self.request.is_read()
                 && !self.client.worker.draining.get(),
-            request_id: self.request.id.as_str(),
+            request_id: &self.client.request_id,
             ..Reply::default()
         };
         let body = head.forward(&reply, self.download.pending());

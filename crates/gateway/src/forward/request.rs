@@ -5,12 +5,10 @@ use evenkeel_http1::{Asked, Forward, Framing, Method, Reject, RequestHead, Slots
 
 use super::client::Client;
 use super::pump::{Pump, PumpError};
-use crate::worker::RequestId;
 
 /// A request whose head has been read, and what is to be sent for it.
 #[derive(Debug)]
 pub(super) struct Request {
-    pub(super) id: RequestId,
     pub(super) method: Method,
     pub(super) version: Version,
     /// The client is willing to go on with this connection.
@@ -31,7 +29,7 @@ impl Request {
     /// When it cannot be read in one way only, or is larger than it may be.
     pub(super) fn read(client: &mut Client) -> Result<Option<Self>, Reject> {
         let mut slots = Slots::new();
-        let listener = client.listener();
+        let listener = client.seat.listener();
         let data = client.inbox.data();
         let Some(head) = RequestHead::parse(data, &listener.limits, &mut slots)? else {
             return Ok(None);
@@ -41,17 +39,19 @@ impl Request {
             return Err(too_large());
         }
         let worker = &client.worker;
-        let id = head
-            .request_id()
-            .and_then(RequestId::given)
-            .unwrap_or_else(|| worker.request_id());
+        let id = &mut client.request_id;
+        id.clear();
+        match head.request_id() {
+            Some(given) => id.push_str(given),
+            None => worker.make_request_id(id),
+        }
         let mut out = worker.buffers.output();
         let encoding = head.forward(
             &Forward {
                 client: &client.peer,
                 proto: "http",
                 trusted: client.trusted,
-                request_id: id.as_str(),
+                request_id: id,
                 fallback_host: "localhost",
                 ..Forward::default()
             },
@@ -60,7 +60,6 @@ impl Request {
         let mut upload = Pump::new(out);
         upload.frame(head.framing, encoding, most);
         let request = Self {
-            id,
             method: head.method,
             version: head.version,
             keep_alive: head.keep_alive,

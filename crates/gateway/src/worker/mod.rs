@@ -3,7 +3,6 @@
 pub(crate) mod alarm;
 pub(crate) mod buffer;
 mod cluster;
-mod request_id;
 mod run;
 
 use std::cell::{Cell, RefCell};
@@ -16,7 +15,6 @@ use crate::clock::Clock;
 use crate::lifecycle::Shared;
 
 pub(crate) use cluster::ClusterWorker;
-pub(crate) use request_id::RequestId;
 pub(crate) use run::{Command, WorkerHandle, spawn};
 
 /// What all connections of a worker share; nothing here is seen by another thread.
@@ -72,10 +70,17 @@ impl Worker {
         self.closing.get() || (self.draining.get() && !fresh)
     }
 
-    /// A new request id.
-    pub(crate) fn request_id(&self) -> RequestId {
+    /// Appends a new request id: 128 random bits in hexadecimal.
+    pub(crate) fn make_request_id(&self, out: &mut String) {
         let mut rng = self.rng.borrow_mut();
-        RequestId::made(rng.next_u64(), rng.next_u64())
+        for _ in 0..2 {
+            let word = rng.next_u64();
+            let digits: [u8; 16] = std::array::from_fn(|at| {
+                b"0123456789abcdef"[(word >> (60 - 4 * at)) as usize & 15]
+            });
+            // Hexadecimal digits are text.
+            out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
+        }
     }
 
     /// Closes what has idled too long, and lets go of endpoints that are gone.
