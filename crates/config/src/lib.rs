@@ -1,4 +1,20 @@
 //! Evenkeel's configuration: text to resolved values, with diagnostics and a schema.
+//!
+//! A file goes through three hands. The text becomes a tree of values that know their place
+//! (`raw`), the tree is walked against one table of keys (`raw::key_table`) and resolved by hand
+//! (`resolve`), and what comes out are types that cannot be wrong ([`Config`]): whoever runs a
+//! gateway looks at nothing else, and nothing is left to fail at run time but the world.
+//!
+//! Every mistake is reported at once, each with its line, the offending text underlined, and what
+//! would be right ([`Report`]). A key that is known but not supported yet is refused by name, never
+//! silently ignored. The table of keys also makes the JSON [`schema()`] and the [`reference()`]
+//! page.
+//!
+//! There is one rule for each kind of value, in the file, on the command line and in the admin API:
+//! [`parse_address`], [`parse_duration`], [`parse_size`], [`parse_network`], [`parse_weight`].
+//!
+//! It is not derived with serde on purpose: serde stops at the first mistake, and its untagged and
+//! flattened forms lose the place of it.
 
 #![deny(missing_docs)]
 

@@ -89,7 +89,7 @@ impl Report {
                 message: message.to_owned(),
             }
         });
-        let Mistake { message, help } = mistake;
+        let (message, help) = (one_line(&mistake.message), one_line(&mistake.help));
         self.diagnostics.push(Diagnostic {
             severity,
             span,
@@ -145,6 +145,14 @@ impl Report {
             .filter(|diagnostic| diagnostic.severity == severity)
             .count()
     }
+}
+
+/// The text without control characters: values are repeated in messages, whatever they hold.
+fn one_line(text: &str) -> String {
+    let escape = |c: char| c.is_control().then(|| c.escape_default().to_string());
+    text.chars()
+        .map(|c| escape(c).unwrap_or_else(|| c.into()))
+        .collect()
 }
 
 impl fmt::Display for Report {

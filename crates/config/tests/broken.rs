@@ -1,0 +1,109 @@
+//! Broken files, each with what is said of it: `line:column severity: message`.
+//!
+//! Files that are right are here too where something close to them is not.
+
+#[path = "broken/cases.rs"]
+mod cases;
+
+use evenkeel_config::{Environment, parse};
+
+/// A text, and all that is said of it.
+type Case = (&'static str, &'static [&'static str]);
+
+fn judge(cases: &[Case], file: impl Fn(&str) -> String) {
+    for (text, expected) in cases {
+        let text = file(text);
+        let (config, report) = parse("f.toml", &text, &Environment::empty());
+        let said = report.diagnostics().iter().map(|diagnostic| {
+            let severity = diagnostic.severity.as_str();
+            let (line, column) = (diagnostic.line, diagnostic.column);
+            format!("{line}:{column} {severity}: {}", diagnostic.message)
+        });
+        assert_eq!(said.collect::<Vec<_>>(), *expected, "\n{text}");
+        assert_eq!(config.is_some(), report.errors() == 0);
+    }
+}
+
+#[test]
+fn whole_files() {
+    judge(cases::WHOLE, str::to_owned);
+}
+
+#[test]
+fn around_listeners() {
+    judge(cases::LISTENER, |text| {
+        format!("[[listener]]\naddress = \"127.0.0.1:8080\"\n{text}\n")
+    });
+}
+
+#[test]
+fn around_clusters() {
+    judge(cases::CLUSTER, |text| {
+        let endpoints = "endpoints = [\"127.0.0.1:9001\"]";
+        cluster(&format!("{endpoints}\n{text}"))
+    });
+}
+
+#[test]
+fn around_endpoints() {
+    judge(cases::ENDPOINTS, |text| {
+        cluster(&format!("endpoints = [{text}]"))
+    });
+}
+
+fn cluster(keys: &str) -> String {
+    let listener = "[[listener]]\naddress = \"127.0.0.1:8080\"\ncluster = \"web\"";
+    format!("{listener}\n[cluster.web]\n{keys}\n")
+}
+
+/// The text for people: the line itself, underlined, and what would be right.
+#[test]
+fn a_mistake_is_shown_in_its_line() {
+    let text = cluster("endpoints = [\n  { id = \"b\", address = \"b:1\", weight = 0.8 },\n]");
+    let (_, report) = parse("f.toml", &text, &Environment::empty());
+    let shown = "\
+error: weight 0.8 of endpoint \"b\" in cluster \"web\" is not a whole number from 0 to 65535
+ --> f.toml:6:41
+  |
+6 |   { id = \"b\", address = \"b:1\", weight = 0.8 },
+  |                                         ^^^
+  |
+  = help: only ratios count: multiply all weights of the cluster until they are whole, \
+0.8 and 1 become 4 and 5
+";
+    assert_eq!(report.render_text(false), shown);
+    assert!(report.render_text(true).contains("\u{1b}["));
+}
+
+/// Two places that contradict each other are both shown.
+#[test]
+fn a_conflict_shows_both_places() {
+    let text = cluster("endpoints = [\n  \"a:1\",\n  \"a:1\",\n]");
+    let (_, report) = parse("f.toml", &text, &Environment::empty());
+    let shown = "\
+error: endpoint \"a:1\" is in cluster \"web\" twice, first on line 6
+ --> f.toml:7:3
+  |
+6 |   \"a:1\",
+  |   ----- it is given here first
+7 |   \"a:1\",
+  |   ^^^^^
+  |
+  = help: give each an id of its own: { id = \"b\", address = \"…\" }
+";
+    assert_eq!(report.render_text(false), shown);
+}
+
+#[test]
+fn machines_get_the_same() {
+    let (_, report) = parse("f.toml", "listener = 1\n", &Environment::empty());
+    let expected = serde_json::json!([{
+        "file": "f.toml",
+        "line": 1,
+        "column": 12,
+        "severity": "error",
+        "message": "listener is not a list of tables",
+        "help": "write [[listener]] with two brackets on each side",
+    }]);
+    assert_eq!(report.to_json(), expected);
+}

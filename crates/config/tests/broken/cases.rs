@@ -1,0 +1,374 @@
+//! The table of broken files.
+
+use super::Case;
+
+/// Whole files.
+#[rustfmt::skip]
+pub(super) const WHOLE: &[Case] = &[
+    ("", &[
+        "1:1 error: there is no listener",
+    ]),
+    ("# nothing\n", &[
+        "1:1 error: there is no listener",
+    ]),
+    ("\u{feff}[[listener]]\naddress = 1\n", &[
+        "2:11 error: listener.address = 1 is not an IP address and a port, like \"127.0.0.1:8080\" or \"[::]:8080\"",
+    ]),
+    ("listener = 1\n", &[
+        "1:12 error: listener is not a list of tables",
+    ]),
+    ("[listener]\naddress = \"127.0.0.1:1\"\n", &[
+        "1:1 error: listener is not a list of tables",
+    ]),
+    ("[[listener]]\n", &[
+        "1:1 error: the listener has no address",
+    ]),
+    ("[[listener]]\naddress = \"127.0.0.1:1\"\naddress = \"127.0.0.1:2\"\n", &[
+        "3:1 error: address is given twice",
+    ]),
+    ("[[listener]\naddress = \"127.0.0.1:1\"\n", &[
+        "1:12 error: broken TOML: unclosed array table, expected `]`",
+    ]),
+    ("[[listener]]\naddress = 127.0.0.1:1\n", &[
+        "2:16 error: broken TOML: 127.0.0.1:1 is not a value",
+    ]),
+    ("[[listener]]\naddress =\n", &[
+        "2:10 error: broken TOML: the value is missing",
+    ]),
+    ("[[listener]]\naddress = \"127.0.0.1:1\n", &[
+        "2:23 error: broken TOML: invalid basic string, expected `\"`",
+    ]),
+    ("[[listener]]\naddress 5\n", &[
+        "2:9 error: broken TOML: key with no value, expected `=`",
+    ]),
+    ("\0\u{1}", &[
+        "1:3 error: broken TOML: key with no value, expected `=`",
+    ]),
+    ("[[listener]]\naddress = \"localhost:8080\"\n[[listener]]\naddress = \"127.0.0.1:70000\"\n[[listener]]\naddress=\"::1:80\"\n[[listener]]\naddress=\"unix:/run/x\"\n", &[
+        "2:11 error: listener.address: the address \"localhost:8080\" is not an IP address and a port",
+        "4:11 error: listener.address: port 70000 of the address \"127.0.0.1:70000\" is not a number from 0 to 65535",
+        "6:9 error: listener.address: the address \"::1:80\" is IPv6 without brackets",
+        "8:9 error: listener.address: the address \"unix:/run/x\" is a unix socket: not supported yet",
+    ]),
+    ("[[listener]]\naddress = \"127.0.0.1:8080\"\ncluster = \"web\"\n[cluster.web]\nendpoints = \"127.0.0.1:1\"\n", &[
+        "5:13 error: cluster.web.endpoints = \"127.0.0.1:1\" is not a list of addresses or tables, like [\"127.0.0.1:9001\"]",
+    ]),
+    ("[[listener]]\naddress = \"127.0.0.1:8080\"\ncluster = \"web\"\n[cluster.web]\n", &[
+        "4:10 warning: cluster.web has no endpoints: its requests get 503",
+    ]),
+];
+
+/// What stands behind the address of a listener, on line 3.
+#[rustfmt::skip]
+pub(super) const LISTENER: &[Case] = &[
+    ("address2 = 1", &[
+        "3:1 error: unknown key `address2` in listener, did you mean `address`?",
+    ]),
+    ("adress = \"x\"", &[
+        "3:1 error: unknown key `adress` in listener, did you mean `address`?",
+    ]),
+    ("cluster = \"wbe\"\n[cluster.web]", &[
+        "3:11 error: there is no cluster \"wbe\", did you mean \"web\"?",
+        "4:10 warning: cluster.web has no endpoints: its requests get 503",
+    ]),
+    ("cluster = \"web\"", &[
+        "3:11 error: there is no cluster \"web\"",
+    ]),
+    ("cluster = 7", &[
+        "3:11 error: listener.cluster = 7 is not the name of a cluster",
+    ]),
+    ("name = \"\"", &[
+        "3:8 error: listener.name: the name \"\" is empty",
+    ]),
+    ("protocol = \"tcp\"", &[
+        "3:12 error: listener.protocol = \"tcp\" is not supported yet",
+    ]),
+    ("protocol = \"htp\"", &[
+        "3:12 error: listener.protocol = \"htp\" is not known, did you mean \"http\"?",
+    ]),
+    ("proxy_protocol = true", &[
+        "3:1 error: listener.proxy_protocol is not supported yet",
+    ]),
+    ("proxy_protocol = false", &[]),
+    ("tls = []", &[]),
+    ("tls = [{certificate=\"a\"}]", &[
+        "3:1 error: listener.tls is not supported yet",
+    ]),
+    ("route = [{}]", &[
+        "3:1 error: listener.route is not supported yet",
+    ]),
+    ("trusted_proxies = \"10.0.0.0/8\"", &[
+        "3:19 error: listener.trusted_proxies = \"10.0.0.0/8\" is not a list of networks, like [\"10.0.0.0/8\"]",
+    ]),
+    ("trusted_proxies = [\"10.0.0.1/8\", 7, \"x\"]", &[
+        "3:20 error: listener.trusted_proxies: \"10.0.0.1/8\" has bits set behind its prefix",
+        "3:34 error: listener.trusted_proxies: 7 is not a network, like \"10.0.0.0/8\"",
+        "3:37 error: listener.trusted_proxies: \"x\" is not a network",
+    ]),
+    ("limits = 5", &[
+        "3:10 error: listener.limits = 5 is not a table",
+    ]),
+    ("limits = false", &[
+        "3:10 error: listener.limits = false is not a table",
+    ]),
+    ("limits = { connections = 0, header_bytes = 65536, headers = 257, body = \"big\", header_timeout = \"0s\", idle_timeout = 60, streams = 1 }", &[
+        "3:26 error: listener.limits.connections = 0 is not a whole number from 1 to 1000000",
+        "3:44 error: listener.limits.header_bytes = 65536 has no unit",
+        "3:61 error: listener.limits.headers = 257 is not a whole number from 1 to 256",
+        "3:73 error: listener.limits.body: \"big\" is not a size",
+        "3:97 error: listener.limits.header_timeout = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
+        "3:118 error: listener.limits.idle_timeout = 60 has no unit",
+        "3:122 error: listener.limits.streams is not supported yet",
+    ]),
+    ("limits = { header_bytes = \"1B\", headers = \"100\", body = \"64KB\", header_timeout = \"10\", idle_timeout = \"1d\" }", &[
+        "3:27 error: listener.limits.header_bytes = \"1B\" is not a size from \"512B\" to \"1MiB\"",
+        "3:43 error: listener.limits.headers = \"100\" is not a whole number from 1 to 256",
+        "3:57 error: listener.limits.body: \"64KB\" has an unknown unit",
+        "3:82 error: listener.limits.header_timeout: \"10\" has no unit",
+        "3:103 error: listener.limits.idle_timeout: \"1d\" is not a duration",
+    ]),
+    ("[listener.limits]\nheaders = 1\ncluster = \"web\"", &[
+        "5:1 error: unknown key `cluster` in listener.limits, it is a key of listener",
+    ]),
+    ("[[listener]]\naddress = \"127.0.0.1:8080\"", &[
+        "4:11 error: two listeners have the address 127.0.0.1:8080, the first on line 2",
+    ]),
+    ("name = \"a\"\n[[listener]]\naddress = \"127.0.0.1:8081\"\nname = \"a\"", &[
+        "6:8 error: two listeners have the name \"a\", the first on line 3",
+    ]),
+    ("[[listener.route]]\npath = \"/\"", &[
+        "3:12 error: listener.route is not supported yet",
+    ]),
+    ("[admin]\naddress = \"0.0.0.0:9900\"", &[
+        "4:11 error: the admin API on 0.0.0.0:9900 needs a token: the address is not loopback",
+    ]),
+    ("[admin]\naddress = \"127.0.0.1:8080\"", &[
+        "2:11 error: the listener has the address 127.0.0.1:8080 of the admin API",
+    ]),
+    ("[admin]\ntoken_file = \"nothere\"", &[
+        "4:14 error: the token file \"nothere\" cannot be used: entity not found",
+    ]),
+    ("[admin]\nadress = \"x\"", &[
+        "4:1 error: unknown key `adress` in admin, did you mean `address`?",
+    ]),
+    ("[log]\nlevel = \"inf\"\nformat = 1\naccess = {}\ndecision = false", &[
+        "4:9 error: log.level = \"inf\" is not known, did you mean \"info\"?",
+        "5:10 error: log.format = 1 is not \"text\" or \"json\"",
+        "6:1 error: log.access is not supported yet",
+    ]),
+    ("[runtime]\nworkers = 0", &[
+        "4:11 error: runtime.workers = 0 is not \"auto\" or a whole number from 1 to 1024",
+    ]),
+    ("[runtime]\nworkers = \"four\"\ndrain_timeout = \"-1s\"\ninstance = \" \"\nzone = \"a\"\nstate_dir = false", &[
+        "4:11 error: runtime.workers = \"four\" is not \"auto\" or a whole number from 1 to 1024",
+        "5:17 error: runtime.drain_timeout: \"-1s\" is negative",
+        "6:12 error: runtime.instance: the name \" \" has space around it",
+        "7:1 error: runtime.zone is not supported yet",
+    ]),
+    ("[fleet]\netcd = []", &[
+        "3:2 error: fleet is not supported yet",
+    ]),
+    ("fleet = false\n[[notify]]\nurl=\"x\"", &[
+        "3:1 error: unknown key `fleet` in listener",
+        "4:3 error: notify is not supported yet",
+    ]),
+    ("[cluter.web]", &[
+        "3:2 error: unknown key `cluter` at the top of the file, did you mean `cluster`?",
+    ]),
+    ("clusters = 1", &[
+        "3:1 error: unknown key `clusters` in listener, did you mean `cluster`?",
+    ]),
+    ("[cluster]\nendpoints = [\"127.0.0.1:1\"]", &[
+        "4:1 error: cluster.endpoints is not a table",
+    ]),
+    ("[[cluster]]\nname=\"x\"", &[
+        "3:1 error: cluster is not a table of tables by name",
+    ]),
+    ("cluster = \"${NOPE}\"", &[
+        "3:12 error: the environment variable NOPE is not set",
+    ]),
+    ("name = \"a${\"", &[
+        "3:10 error: \"${\" names no environment variable",
+    ]),
+    ("[cluster.\"\"]\nendpoints=[]", &[
+        "3:10 error: cluster: the name \"\" is empty",
+        "4:1 warning: cluster. has no endpoints: its requests get 503",
+    ]),
+];
+
+/// What stands behind the endpoints of a cluster, on line 6.
+#[rustfmt::skip]
+pub(super) const CLUSTER: &[Case] = &[
+    ("[cluster.web]\nendpoints = [\"127.0.0.1:9001\"]", &[
+        "6:10 error: [cluster.web] is given twice",
+        "7:1 error: endpoints is given twice",
+    ]),
+    ("strategy = \"least_requst\"", &[
+        "6:12 error: cluster.web.strategy: there is no strategy \"least_requst\", did you mean \"least_request\"?",
+    ]),
+    ("strategy = 5", &[
+        "6:12 error: cluster.web.strategy = 5 is not a strategy, like \"least_request\" or { name = \"least_request\" }",
+    ]),
+    ("strategy = { name = \"least_request\", choices = 11, scn = 4, scan = -1 }", &[
+        "6:48 error: cluster.web.strategy: choices = 11 is not a whole number from 2 to 10",
+        "6:58 error: cluster.web.strategy: least_request has no parameter \"scn\", did you mean \"scan\"?",
+        "6:68 error: cluster.web.strategy: scan = -1 is not a whole number from 0 to 64",
+    ]),
+    ("strategy = { choices = 2 }", &[
+        "6:12 error: cluster.web.strategy has no name",
+    ]),
+    ("strategy = { name = 5 }", &[
+        "6:21 error: cluster.web.strategy.name = 5 is not a strategy, like \"least_request\" or { name = \"least_request\" }",
+    ]),
+    ("strategy = { name = \"least_request\", choices = [1] }", &[
+        "6:48 error: cluster.web.strategy: choices = [1] is not a whole number from 2 to 10",
+    ]),
+    ("strategy = {name = \"weighted_round_robin\", smooth = \"no\"}", &[
+        "6:53 error: cluster.web.strategy: smooth = \"no\" is not true or false",
+    ]),
+    ("protocol = \"http2\"", &[
+        "6:12 error: cluster.web.protocol = \"http2\" is not supported yet",
+    ]),
+    ("retrys = 1", &[
+        "6:1 error: unknown key `retrys` in cluster.web, did you mean `retry`?",
+    ]),
+    ("hash = {}", &[
+        "6:1 error: cluster.web.hash is not supported yet",
+    ]),
+    ("health = { path = \"/\" }", &[
+        "6:1 error: cluster.web.health is not supported yet",
+    ]),
+    ("health = false", &[]),
+    ("outlier = false\nslow_start = false\npanic = false\nretry = false\ncapacity = false", &[]),
+    ("outlier = true", &[
+        "6:1 error: cluster.web.outlier is not supported yet",
+    ]),
+    ("panic = true", &[
+        "6:9 error: cluster.web.panic = true is not a table",
+    ]),
+    ("panic = { threshold = 1.5 }", &[
+        "6:23 error: cluster.web.panic.threshold = 1.5 is not a number from 0 to 1",
+    ]),
+    ("panic = { threshold = \"0.5\" }", &[
+        "6:23 error: cluster.web.panic.threshold = \"0.5\" is not a number from 0 to 1",
+    ]),
+    ("timeout = false", &[
+        "6:11 error: cluster.web.timeout = false is not a table",
+    ]),
+    ("[cluster.web.retry]\nattempts = 9\non = [\"connect\", \"reset\", \"503\", \"429\", \"conect\"]\nstrategy = \"random\"\nbody = \"1KiB\"\nhedge_after = false", &[
+        "7:12 error: cluster.web.retry.attempts = 9 is not a whole number from 1 to 8",
+        "8:18 error: cluster.web.retry.on: \"reset\" is not supported yet",
+        "8:27 error: cluster.web.retry.on: \"503\" is not supported yet",
+        "8:34 error: cluster.web.retry.on: \"429\" is not supported yet",
+        "8:41 error: cluster.web.retry.on: \"conect\" is not known, did you mean \"connect\"?",
+        "9:1 error: unknown key `strategy` in cluster.web.retry, it is a key of cluster.web",
+        "10:1 error: cluster.web.retry.body is not supported yet",
+    ]),
+    ("[cluster.web.retry]\nattempts = 2.5\non = \"connect\"", &[
+        "7:12 error: cluster.web.retry.attempts = 2.5 is not a whole number from 1 to 8",
+        "8:6 error: cluster.web.retry.on = \"connect\" is not a list of \"connect\"",
+    ]),
+    ("[cluster.web.timeout]\nconnect = 10\nresponse = \"0s\"\nidle = \"\"\npool_idle = \"0s\"", &[
+        "7:11 error: cluster.web.timeout.connect = 10 has no unit",
+        "8:12 error: cluster.web.timeout.response = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
+        "9:8 error: cluster.web.timeout.idle: \"\" is not a duration",
+    ]),
+    ("[cluster.web.capacity]\npeak = \"auto\"\nstop = 0.5", &[
+        "7:8 error: cluster.web.capacity.peak = \"auto\" is not supported yet",
+        "8:1 error: cluster.web.capacity.stop is not supported yet",
+    ]),
+    ("[cluster.web.capacity]\npeak = 0", &[
+        "7:8 error: cluster.web.capacity.peak = 0 is not a whole number from 1 to 1000000",
+    ]),
+    ("[cluster.web.discovery]\ntype = \"file\"", &[
+        "6:14 error: cluster.web.discovery is not supported yet",
+    ]),
+    ("x = 1979-05-27", &[
+        "6:1 error: unknown key `x` in cluster.web",
+    ]),
+    ("capacity = { peak = 99999999999999999999 }", &[
+        "6:21 error: cluster.web.capacity.peak = 99999999999999999999 is not a whole number from 1 to 1000000",
+    ]),
+];
+
+/// What stands in the list of endpoints, on line 5 behind 13 characters.
+#[rustfmt::skip]
+pub(super) const ENDPOINTS: &[Case] = &[
+    ("", &[
+        "5:1 warning: cluster.web has no endpoints: its requests get 503",
+    ]),
+    ("1", &[
+        "5:14 error: cluster.web.endpoints: 1 is not an address or a table, like { address = \"127.0.0.1:9001\" }",
+    ]),
+    ("\"127.0.0.1:9001\", \"127.0.0.1:9001\"", &[
+        "5:32 error: endpoint \"127.0.0.1:9001\" is in cluster \"web\" twice, first on line 5",
+    ]),
+    ("{ id = \"a\", address = \"127.0.0.1:1\" },\n  { id = \"a\", address = \"127.0.0.1:2\" }", &[
+        "6:10 error: endpoint \"a\" is in cluster \"web\" twice, first on line 5",
+    ]),
+    ("{ id = \"b\", address = \"127.0.0.1:1\", weight = 0.8 }", &[
+        "5:60 error: weight 0.8 of endpoint \"b\" in cluster \"web\" is not a whole number from 0 to 65535",
+    ]),
+    ("{ address = \"127.0.0.1:1\", weight = 1e3 }", &[
+        "5:50 error: weight 1e3 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
+    ]),
+    ("{ address = \"127.0.0.1:1\", weight = -1 }", &[
+        "5:50 error: weight -1 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
+    ]),
+    ("{ address = \"127.0.0.1:1\", weight = \"2\" }", &[
+        "5:50 error: weight \"2\" of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
+    ]),
+    ("{ address = \"127.0.0.1:1\", weight = 65536 }", &[
+        "5:50 error: weight 65536 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
+    ]),
+    ("{ address = \"127.0.0.1:1\", weight = 0x10000 }", &[
+        "5:50 error: weight 0x10000 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
+    ]),
+    ("{ address = \"127.0.0.1:1\", weight = 0 }", &[
+        "5:1 warning: all endpoints of cluster.web have weight 0: its requests get 503",
+    ]),
+    ("{ weight = 1 }", &[
+        "5:14 error: endpoint 1 in cluster \"web\" has no address",
+    ]),
+    ("{ id = \"x\" }", &[
+        "5:14 error: endpoint \"x\" in cluster \"web\" has no address",
+    ]),
+    ("{ address = \"127.0.0.1:0\" }", &[
+        "5:26 error: address of endpoint \"127.0.0.1:0\" in cluster \"web\": port 0 of the address \"127.0.0.1:0\" is not a number from 1 to 65535",
+    ]),
+    ("\"127.0.0.1:70000\"", &[
+        "5:14 error: cluster.web.endpoints: port 70000 of the address \"127.0.0.1:70000\" is not a number from 1 to 65535",
+    ]),
+    ("\"127.0.0.1\"", &[
+        "5:14 error: cluster.web.endpoints: the address \"127.0.0.1\" has no port",
+    ]),
+    ("\"::1:9001\"", &[
+        "5:14 error: cluster.web.endpoints: the address \"::1:9001\" is IPv6 without brackets",
+    ]),
+    ("\"[fe80::1%eth0]:80\"", &[
+        "5:14 error: cluster.web.endpoints: the address \"[fe80::1%eth0]:80\" has a zone id, which is not supported",
+    ]),
+    ("\"http://127.0.0.1:80\"", &[
+        "5:14 error: cluster.web.endpoints: the address \"http://127.0.0.1:80\" has a scheme",
+    ]),
+    ("{ address = \"a:1\", tier = 256, capacity = 0, zone = 1, labels = { v = 2 }, agent = \"x:1\", wieght = 3 }", &[
+        "5:40 error: tier = 256 of endpoint \"a:1\" in cluster \"web\" is not a whole number from 0 to 255",
+        "5:56 error: capacity = 0 of endpoint \"a:1\" in cluster \"web\" is not a whole number from 1 to 1000000",
+        "5:66 error: zone = 1 of endpoint \"a:1\" in cluster \"web\" is not a name in quotes",
+        "5:84 error: label \"v\" = 2 of endpoint \"a:1\" in cluster \"web\" is not a text",
+        "5:89 error: agent of endpoint \"a:1\" in cluster \"web\" is not supported yet",
+        "5:104 error: unknown key `wieght` in endpoint \"a:1\" in cluster \"web\", did you mean `weight`?",
+    ]),
+    ("{ address = \"a:1\", labels = \"x\" }", &[
+        "5:42 error: labels = \"x\" of endpoint \"a:1\" in cluster \"web\" is not a table of texts, like { version = \"2\" }",
+    ]),
+    ("\"${HOST}:80\"", &[
+        "5:15 error: the environment variable HOST is not set",
+    ]),
+    ("\"\\u0000\"", &[
+        "5:14 error: cluster.web.endpoints: the address \"\\0\" has no port",
+    ]),
+    ("\"a b:80\"", &[
+        "5:14 error: cluster.web.endpoints: \"a b\" in the address \"a b:80\" is not a host name",
+    ]),
+];
