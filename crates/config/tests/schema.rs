@@ -57,6 +57,13 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
             "something is missing",
         );
     }
+    found.extend(violations_below(schema, value, at));
+    found
+}
+
+/// Likewise, of its elements and keys.
+fn violations_below(schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let mut found = Vec::new();
     for (index, item) in value.as_array().into_iter().flatten().enumerate() {
         if let Some(items) = schema.get("items") {
             found.extend(violations(items, item, &format!("{at}[{index}]")));

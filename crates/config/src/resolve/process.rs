@@ -28,12 +28,10 @@ pub(super) fn admin(walk: &mut Walk<'_>, top: &Section<'_>) -> Option<PlacedAdmi
         .map_or(section.span.clone(), |entry| entry.value.span());
     let address = walk.listen(&section, "address");
     let token = token(walk, &section);
-    if let (Some(address), false) = (address, section.has("token_file")) {
-        check_admin(address, false).unwrap_or_else(|mistake| walk.error(at.clone(), mistake));
-    }
+    let guarded = section.has("token_file") && !is_off(&section);
     let address = address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 9900)));
-    if section.has("token_file") && token.is_none() && is_off(&section) {
-        check_admin(address, false).unwrap_or_else(|mistake| walk.error(at.clone(), mistake));
+    if let Err(mistake) = check_admin(address, guarded) {
+        walk.error(at.clone(), mistake);
     }
     Some(PlacedAdmin {
         admin: Admin { address, token },

@@ -123,19 +123,7 @@ fn split(text: &str) -> Result<(Host<'_>, &str), Mistake> {
         );
     }
     if let Some(rest) = text.strip_prefix('[') {
-        let Some((host, behind)) = rest.split_once(']') else {
-            return refuse("has no closing bracket", "write \"[::1]:9001\"".into());
-        };
-        let Ok(ip) = host.parse::<Ipv6Addr>() else {
-            return refuse(
-                "has no IPv6 address in its brackets",
-                "write \"[::1]:9001\"".into(),
-            );
-        };
-        return match behind.strip_prefix(':') {
-            Some(port) => Ok((Host::Ip(IpAddr::V6(ip)), port)),
-            None => refuse("has no port", format!("write \"[{ip}]:80\"")),
-        };
+        return split_brackets(text, rest);
     }
     if text.matches(':').count() > 1 {
         return refuse("is IPv6 without brackets", bracketed(text));
@@ -147,6 +135,29 @@ fn split(text: &str) -> Result<(Host<'_>, &str), Mistake> {
             Ok(ip) => Ok((Host::Ip(IpAddr::V4(ip)), port)),
             Err(_) => Ok((Host::Name(host), port)),
         },
+    }
+}
+
+/// Likewise for IPv6, where `rest` is what stands behind the opening bracket.
+fn split_brackets<'a>(text: &str, rest: &'a str) -> Result<(Host<'a>, &'a str), Mistake> {
+    let refuse = |why: &str, help: String| {
+        Err(Mistake::new(
+            format!("the address {} {why}", quoted(text)),
+            help,
+        ))
+    };
+    let Some((host, behind)) = rest.split_once(']') else {
+        return refuse("has no closing bracket", "write \"[::1]:9001\"".into());
+    };
+    let Ok(ip) = host.parse::<Ipv6Addr>() else {
+        return refuse(
+            "has no IPv6 address in its brackets",
+            "write \"[::1]:9001\"".into(),
+        );
+    };
+    match behind.strip_prefix(':') {
+        Some(port) => Ok((Host::Ip(IpAddr::V6(ip)), port)),
+        None => refuse("has no port", format!("write \"[{ip}]:80\"")),
     }
 }
 
