@@ -1,0 +1,129 @@
+//! Holds every registered strategy to every law, and shows that the laws can be broken.
+
+mod toys;
+
+use evenkeel_core::strategy::{Value, registry};
+use evenkeel_testkit::laws::{self, Law, Subject};
+
+/// The subject of a module below: a strategy by its name, or one of its other forms.
+fn subject(name: &str) -> Subject {
+    let integer = |name: &str, n| (name.to_owned(), Value::Integer(n));
+    let (name, params) = match name {
+        "least_request_of_two" => ("least_request", vec![integer("scan", 0)]),
+        "least_request_of_five" => {
+            let params = vec![integer("scan", 0), integer("choices", 5)];
+            ("least_request", params)
+        }
+        "least_request_of_all" => ("least_request", vec![integer("scan", 64)]),
+        "plain_weighted_round_robin" => {
+            let params = vec![("smooth".to_owned(), Value::Bool(false))];
+            ("weighted_round_robin", params)
+        }
+        name => (name, Vec::new()),
+    };
+    Subject::new(registry::build(name, &params).expect("registered"))
+}
+
+fn law(name: &str) -> &'static Law {
+    let law = laws::LAWS.iter().find(|law| law.name == name);
+    law.expect("a law of that name")
+}
+
+fn obeys(strategy: &str, name: &str) {
+    let law = law(name);
+    if let Err(broken) = law.check(&subject(strategy)) {
+        panic!("{strategy} breaks {name} ({}):\n{broken}", law.says);
+    }
+}
+
+/// One test for each law, in a module for each strategy.
+macro_rules! every_law {
+    ($($strategy:ident)*) => {
+        const STRATEGIES: &[&str] = &[$(stringify!($strategy)),*];
+        const LAWS: &[&[&str]] = &[$($strategy::TESTED),*];
+        $(mod $strategy { every_law!(@laws $strategy:
+            all_zero_weights_are_none_in_service
+            caps_are_exact
+            changes_keep_shares
+            each_is_tried_once
+            failures_weigh
+            fresh_pickers_are_out_of_step
+            leases_come_back
+            missing_share_is_spread_evenly
+            no_input_panics
+            only_eligible_endpoints
+            order_does_not_matter
+            rebuild_keeps_the_phase
+            receipts_lead_to_their_choice
+            same_seed_same_choices
+            share_follows_weight
+            share_stays_below_its_ramp
+            tiers_share_by_health
+        ); })*
+    };
+    (@laws $strategy:ident: $($law:ident)*) => {
+        pub(super) const TESTED: &[&str] = &[$(stringify!($law)),*];
+        $(#[test] fn $law() { super::obeys(stringify!($strategy), stringify!($law)); })*
+    };
+}
+
+every_law! {
+    round_robin
+    weighted_round_robin
+    plain_weighted_round_robin
+    random
+    weighted_random
+    least_request
+    least_request_of_two
+    least_request_of_five
+    least_request_of_all
+}
+
+/// A new strategy or law must not be forgotten above.
+#[test]
+fn the_list_above_is_complete() {
+    for strategy in registry::STRATEGIES {
+        assert!(STRATEGIES.contains(&strategy.name), "{}", strategy.name);
+    }
+    let mut names: Vec<&str> = laws::LAWS.iter().map(|law| law.name).collect();
+    names.sort_unstable();
+    for tested in LAWS {
+        assert_eq!(&names, tested);
+    }
+}
+
+/// The choices of a fixed seed, as committed: a change of platform or release must not change them.
+/// After a change on purpose, run with `EVENKEEL_BLESS=1`.
+#[test]
+fn choices_are_as_committed() {
+    for strategy in STRATEGIES {
+        let path = format!("{}/tests/golden/{strategy}.txt", env!("CARGO_MANIFEST_DIR"));
+        let choices = laws::sequence(&subject(strategy)).expect("choices");
+        if std::env::var_os("EVENKEEL_BLESS").is_some() {
+            std::fs::write(&path, &choices).expect("a file of choices");
+        }
+        let golden = std::fs::read_to_string(&path).expect("a file of choices");
+        assert_eq!(
+            choices, golden,
+            "{strategy} chooses otherwise than in {path}"
+        );
+    }
+}
+
+/// A strategy of one's own can be held to the laws.
+#[test]
+fn a_toy_obeys_every_law() {
+    for law in laws::LAWS {
+        let verdict = law.check(&Subject::new(toys::honest()));
+        assert_eq!(verdict, Ok(()), "{}", law.name);
+    }
+}
+
+/// Each broken toy is caught by the law it breaks: the laws say something.
+#[test]
+fn broken_toys_are_caught() {
+    for (toy, broken) in toys::broken() {
+        let verdict = law(broken).check(&Subject::new(toy.clone()));
+        assert!(verdict.is_err(), "{broken} passes {toy:?}");
+    }
+}

@@ -1,0 +1,148 @@
+//! The laws that every strategy is held to.
+//!
+//! A [`Law`] is a check of one property over clusters of its own making; it takes any
+//! [`Subject`], so a strategy of one's own is held to the same laws as the registered ones. Where
+//! strategies may differ, a law asks the strategy's [`Traits`]. All seeds are fixed: a law that holds
+//! once always does, and statistical bounds are set so that only a wrong strategy breaks them.
+//!
+//! # Examples
+//!
+//! ```
+//! use evenkeel_core::strategy::registry;
+//! use evenkeel_testkit::laws::{self, Subject};
+//!
+//! let subject = Subject::registered(registry::find("round_robin").expect("registered"));
+//! assert_eq!(laws::ORDER_DOES_NOT_MATTER.check(&subject), Ok(()));
+//! ```
+
+mod black_hole;
+mod caps;
+mod cluster;
+mod determinism;
+mod eligible;
+mod leases;
+mod order;
+mod panics;
+mod phase;
+mod ramp;
+mod receipts;
+mod shares;
+mod statistics;
+mod tiers;
+mod tried;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use evenkeel_core::strategy::{Descriptor, Params, Strategy, Traits};
+
+pub use black_hole::FAILURES_WEIGH;
+pub use caps::CAPS_ARE_EXACT;
+pub use determinism::{SAME_SEED_SAME_CHOICES, sequence};
+pub use eligible::{ALL_ZERO_WEIGHTS_ARE_NONE_IN_SERVICE, ONLY_ELIGIBLE_ENDPOINTS};
+pub use leases::LEASES_COME_BACK;
+pub use order::ORDER_DOES_NOT_MATTER;
+pub use panics::NO_INPUT_PANICS;
+pub use phase::{CHANGES_KEEP_SHARES, FRESH_PICKERS_ARE_OUT_OF_STEP, REBUILD_KEEPS_THE_PHASE};
+pub use ramp::SHARE_STAYS_BELOW_ITS_RAMP;
+pub use receipts::RECEIPTS_LEAD_TO_THEIR_CHOICE;
+pub use shares::{MISSING_SHARE_IS_SPREAD_EVENLY, SHARE_FOLLOWS_WEIGHT};
+pub use statistics::fits;
+pub use tiers::TIERS_SHARE_BY_HEALTH;
+pub use tried::EACH_IS_TRIED_ONCE;
+
+/// Every law.
+pub const LAWS: &[&Law] = &[
+    &SHARE_FOLLOWS_WEIGHT,
+    &MISSING_SHARE_IS_SPREAD_EVENLY,
+    &ONLY_ELIGIBLE_ENDPOINTS,
+    &ALL_ZERO_WEIGHTS_ARE_NONE_IN_SERVICE,
+    &EACH_IS_TRIED_ONCE,
+    &ORDER_DOES_NOT_MATTER,
+    &NO_INPUT_PANICS,
+    &REBUILD_KEEPS_THE_PHASE,
+    &CHANGES_KEEP_SHARES,
+    &FRESH_PICKERS_ARE_OUT_OF_STEP,
+    &SHARE_STAYS_BELOW_ITS_RAMP,
+    &SAME_SEED_SAME_CHOICES,
+    &CAPS_ARE_EXACT,
+    &TIERS_SHARE_BY_HEALTH,
+    &LEASES_COME_BACK,
+    &FAILURES_WEIGH,
+    &RECEIPTS_LEAD_TO_THEIR_CHOICE,
+];
+
+/// What a law says when it is broken.
+pub type Verdict = Result<(), String>;
+
+/// One property that every strategy has.
+#[derive(Debug)]
+pub struct Law {
+    /// The name, as the test that runs it has it.
+    pub name: &'static str,
+    /// What it says, a sentence.
+    pub says: &'static str,
+    holds: fn(&Subject) -> Verdict,
+}
+
+impl Law {
+    /// Holds a strategy to the law.
+    ///
+    /// # Errors
+    ///
+    /// When the law is broken, with what was seen; also when the strategy panics.
+    pub fn check(&self, subject: &Subject) -> Verdict {
+        let verdict = catch_unwind(AssertUnwindSafe(|| (self.holds)(subject)));
+        verdict.unwrap_or_else(|panic| Err(format!("it panics: {}", message(&*panic))))
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a message")
+}
+
+/// A strategy with its parameters, to be held to the laws.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    strategy: Arc<dyn Strategy>,
+}
+
+impl Subject {
+    /// A strategy with its default parameters.
+    #[must_use]
+    pub fn registered(descriptor: &'static Descriptor) -> Self {
+        Self::new((descriptor.build)(&Params::default()))
+    }
+
+    /// A strategy with parameters of one's choice.
+    #[must_use]
+    pub fn new(strategy: Arc<dyn Strategy>) -> Self {
+        Self { strategy }
+    }
+
+    /// The strategy.
+    #[must_use]
+    pub fn strategy(&self) -> Arc<dyn Strategy> {
+        Arc::clone(&self.strategy)
+    }
+
+    /// How it differs from others.
+    #[must_use]
+    pub fn traits(&self) -> Traits {
+        self.strategy.descriptor().traits
+    }
+}
+
+/// Returns from a law with what was seen, unless what it demands is so.
+macro_rules! ensure {
+    ($holds:expr, $($message:tt)+) => {
+        let holds: bool = $holds;
+        if !holds {
+            return Err(format!($($message)+));
+        }
+    };
+}
+pub(crate) use ensure;
