@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::{Cursor, Inputs, Place, Table};
 
 /// The virtual time of a cycle, in which each endpoint is due as often as its weight says. With
-/// weights below 2^32 no period is shorter than 2^28, and twice a cycle fits into 64 bits.
-const CYCLE: u64 = 1 << 60;
+/// weights below 2^32 no period is shorter than 2^30, and twice a cycle fits into 64 bits.
+const CYCLE: u64 = 1 << 62;
 
 /// When in a cycle an endpoint is due.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,14 @@ impl Beat {
         }
     }
 
+    /// How often it is due up to `now`, which is within a cycle.
+    fn count(self, now: u64) -> u64 {
+        if now < self.first {
+            return 0;
+        }
+        (now.min(self.last) - self.first) / self.period + 1
+    }
+
     /// The deadline that follows `deadline`, which is one of the beat within a cycle.
     #[inline]
     fn next(self, deadline: u64) -> u64 {
@@ -68,6 +76,8 @@ pub(super) struct SpreadTable {
     eligible: Box<[u32]>,
     beats: Box<[Beat]>,
     lanes: u64,
+    /// The picks of a cycle.
+    length: u64,
 }
 
 impl SpreadTable {
@@ -87,6 +97,15 @@ impl SpreadTable {
             eligible: eligible.into(),
             beats: beats.collect(),
             lanes,
+            length: weights.iter().map(|weight| u64::from(*weight)).sum(),
+        }
+    }
+
+    fn schedule(&self, now: u64) -> Schedule {
+        let queue = self.beats.iter().map(|beat| Reverse(beat.after(now)));
+        Schedule {
+            queue: queue.collect::<Vec<_>>().into(),
+            now,
         }
     }
 
@@ -105,14 +124,23 @@ impl SpreadTable {
 }
 
 impl Table for SpreadTable {
-    /// O(n): once for each picker and generation.
+    /// Once for each picker and generation: O(n) after another table of this kind, else O(n log n).
     fn cursor(&self, place: Place) -> Cursor {
-        let now = place.scaled(CYCLE).at;
-        let queue = self.beats.iter().map(|beat| Reverse(beat.after(now)));
-        Cursor::Schedule(Box::new(Schedule {
-            queue: queue.collect::<Vec<_>>().into(),
-            now,
-        }))
+        if place.of == CYCLE {
+            return Cursor::Schedule(Box::new(self.schedule(place.scaled(CYCLE).at)));
+        }
+        // A place counts picks, and those are not spread evenly over the time: a fresh picker that
+        // began at a random time would favour the heavy ones. So begin a little early, since no
+        // endpoint is ever a whole pick off, and count.
+        let picks = place.scaled(self.length).at;
+        let sure = picks.saturating_sub(self.beats.len() as u64);
+        let now = Place::new(sure, self.length).scaled(CYCLE).at;
+        let mut schedule = self.schedule(now);
+        let done: u64 = self.beats.iter().map(|beat| beat.count(now)).sum();
+        for _ in done..picks {
+            schedule.advance(self);
+        }
+        Cursor::Schedule(Box::new(schedule))
     }
 
     #[inline]
@@ -248,6 +276,16 @@ mod tests {
             let mut schedule = schedule(&table, place);
             assert_eq!(schedule.advance(&table), Some(expected));
             place = schedule.place();
+        }
+    }
+
+    /// A place in any other cycle is that share of the picks, not of the time.
+    #[test]
+    fn a_place_counts_picks() {
+        let weights = [7, 4, 4, 1, 13];
+        let picks = run(&weights, Place::START, 29);
+        for at in 0..29 {
+            assert_eq!(run(&weights, Place::new(at, 29), 1)[0], picks[at as usize]);
         }
     }
 
