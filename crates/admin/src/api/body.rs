@@ -1,0 +1,52 @@
+//! Bodies of requests.
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use serde_json::Value;
+
+use crate::problem::Problem;
+
+/// A body that is JSON.
+pub(super) struct JsonBody(pub(super) Value);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBody {
+    type Rejection = Problem;
+
+    /// Insists on the content type: a page in a browser cannot send it elsewhere without asking
+    /// first, so it cannot change a gateway that listens on the same host.
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_json(&request) {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the body is not declared as JSON: send `content-type: application/json`",
+            ));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(unread)?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+            Problem::new(
+                StatusCode::BAD_REQUEST,
+                format!("the body is not JSON: {error}"),
+            )
+        })
+    }
+}
+
+fn is_json(request: &Request) -> bool {
+    let declared = request.headers().get(CONTENT_TYPE);
+    let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let kind = declared.split(';').next().unwrap_or("").trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+fn unread(rejection: BytesRejection) -> Problem {
+    let status = rejection.status();
+    let detail = if status == StatusCode::PAYLOAD_TOO_LARGE {
+        "the body is larger than 1 MiB".to_owned()
+    } else {
+        rejection.body_text().to_lowercase()
+    };
+    Problem::new(status, detail)
+}

@@ -1,0 +1,219 @@
+//! Sums what the workers counted, and writes it family by family.
+//!
+//! Workers count each for themselves, so that no request waits for a cache line; the sum is made
+//! here, when somebody asks.
+
+use std::fmt::Error;
+
+use evenkeel_core::Nanos;
+use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, MetricEncoder, NoLabelSet,
+};
+use prometheus_client::metrics::MetricType;
+
+use super::sample::Sample;
+
+/// The outcomes of decisions. Requests are not queued yet: that series stays at 0.
+const OUTCOMES: [&str; 4] = ["picked", "fallback", "none", "queued"];
+
+/// Writes the metrics of a gateway.
+#[derive(Debug)]
+pub(super) struct Collector {
+    control: Control,
+}
+
+impl Collector {
+    pub(super) fn new(control: Control) -> Self {
+        Self { control }
+    }
+}
+
+impl prometheus_client::collector::Collector for Collector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let clusters = self.control.clusters().iter();
+        let samples: Vec<Sample> = clusters.map(|cluster| Sample::of(cluster)).collect();
+        requests(&mut encoder, &samples)?;
+        durations(&mut encoder, &samples)?;
+        in_flight(&mut encoder, &samples)?;
+        weights(&mut encoder, &samples)?;
+        panic(&mut encoder, &samples)?;
+        decisions(&mut encoder, &samples)?;
+        upstream_connections(&mut encoder, &samples)?;
+        connections(&mut encoder, &self.control)?;
+        build(&mut encoder)
+    }
+}
+
+fn requests(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "Requests by how they ended";
+    let mut family = encoder.encode_descriptor("requests", help, None, MetricType::Counter)?;
+    for sample in samples {
+        for (endpoint, totals) in sample.totals() {
+            for (class, count) in CodeClass::ALL.iter().zip(totals.codes) {
+                let labels = [
+                    ("cluster", &*sample.cluster),
+                    ("endpoint", endpoint),
+                    ("code_class", class.as_str()),
+                ];
+                counter(&mut family, &labels, count)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn durations(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let (name, help) = (
+        "request_duration_seconds",
+        "From a request's head to the last byte of its answer",
+    );
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    for sample in samples {
+        for (endpoint, totals) in sample.totals() {
+            let labels = [("cluster", &*sample.cluster), ("endpoint", endpoint)];
+            histogram(&mut family, &labels, &totals.durations)?;
+        }
+    }
+    Ok(())
+}
+
+fn in_flight(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "Requests that an endpoint has not finished";
+    let mut family = encoder.encode_descriptor("in_flight", help, None, MetricType::Gauge)?;
+    for sample in samples {
+        for report in &sample.endpoints {
+            let labels = [
+                ("cluster", &*sample.cluster),
+                ("endpoint", report.endpoint.id()),
+            ];
+            gauge(&mut family, &labels, u64::from(report.in_flight))?;
+        }
+    }
+    Ok(())
+}
+
+fn weights(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "Weight as configured, and as decisions use it; 0 takes no new requests";
+    let mut family = encoder.encode_descriptor("endpoint_weight", help, None, MetricType::Gauge)?;
+    for sample in samples {
+        for report in &sample.endpoints {
+            let configured = f64::from(report.endpoint.weight());
+            let effective = f64::from(report.effective_weight) / 256.0;
+            for (kind, weight) in [("configured", configured), ("effective", effective)] {
+                let labels = [
+                    ("cluster", &*sample.cluster),
+                    ("endpoint", report.endpoint.id()),
+                    ("kind", kind),
+                ];
+                gauge(&mut family, &labels, weight)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn panic(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "1 while so few endpoints are healthy that all of them are used";
+    let mut family = encoder.encode_descriptor("panic", help, None, MetricType::Gauge)?;
+    for sample in samples {
+        let labels = [("cluster", &*sample.cluster)];
+        gauge(&mut family, &labels, u64::from(sample.panic))?;
+    }
+    Ok(())
+}
+
+fn decisions(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "Decisions by how they ended";
+    let mut family = encoder.encode_descriptor("decisions", help, None, MetricType::Counter)?;
+    for sample in samples {
+        let counts = sample.decisions.into_iter().chain([0]);
+        for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
+            let labels = [
+                ("cluster", &*sample.cluster),
+                ("strategy", sample.strategy),
+                ("outcome", outcome),
+            ];
+            counter(&mut family, &labels, count)?;
+        }
+    }
+    Ok(())
+}
+
+fn upstream_connections(
+    encoder: &mut DescriptorEncoder<'_>,
+    samples: &[Sample],
+) -> Result<(), Error> {
+    let (name, help) = ("upstream_connections", "Connections to endpoints");
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for sample in samples {
+        for report in &sample.endpoints {
+            let totals = &report.totals;
+            for (state, count) in [
+                ("idle", totals.idle_connections),
+                ("active", totals.active_connections),
+            ] {
+                let labels = [
+                    ("cluster", &*sample.cluster),
+                    ("endpoint", report.endpoint.id()),
+                    ("state", state),
+                ];
+                gauge(&mut family, &labels, count)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn connections(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let help = "Connections of clients";
+    let mut family = encoder.encode_descriptor("connections", help, None, MetricType::Gauge)?;
+    for listener in control.listeners() {
+        let labels = [("listener", listener.name())];
+        gauge(&mut family, &labels, listener.connections() as u64)?;
+    }
+    Ok(())
+}
+
+fn build(encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+    let help = "The version of this gateway";
+    encoder
+        .encode_descriptor("build", help, None, MetricType::Info)?
+        .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
+}
+
+fn counter(
+    family: &mut MetricEncoder<'_>,
+    labels: &impl EncodeLabelSet,
+    count: u64,
+) -> Result<(), Error> {
+    family
+        .encode_family(labels)?
+        .encode_counter::<NoLabelSet, _, u64>(&count, None)
+}
+
+fn gauge(
+    family: &mut MetricEncoder<'_>,
+    labels: &impl EncodeLabelSet,
+    value: impl EncodeGaugeValue,
+) -> Result<(), Error> {
+    family.encode_family(labels)?.encode_gauge(&value)
+}
+
+fn histogram(
+    family: &mut MetricEncoder<'_>,
+    labels: &impl EncodeLabelSet,
+    durations: &Histogram,
+) -> Result<(), Error> {
+    let bounds = BUCKETS.into_iter().map(seconds).chain([f64::INFINITY]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(durations.cells().iter().copied()).collect();
+    let (sum, count) = (seconds(durations.sum()), durations.count());
+    family
+        .encode_family(labels)?
+        .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+}
+
+/// Division keeps bounds such as 0.0001 short in print.
+fn seconds(span: Nanos) -> f64 {
+    span.0 as f64 / 1e9
+}

@@ -1,0 +1,38 @@
+//! A cluster's counts at the moment of a scrape.
+
+use std::sync::Arc;
+
+use evenkeel_gateway::{Cluster, EndpointReport, Totals};
+
+/// A cluster's counts at the moment of a scrape, read once for all families.
+pub(super) struct Sample {
+    pub(super) cluster: Arc<str>,
+    pub(super) strategy: &'static str,
+    pub(super) panic: bool,
+    /// Picked, fallback, none.
+    pub(super) decisions: [u64; 3],
+    pub(super) endpoints: Vec<EndpointReport>,
+    /// The answers that the gateway made itself.
+    pub(super) own: Totals,
+}
+
+impl Sample {
+    pub(super) fn of(cluster: &Cluster) -> Self {
+        Self {
+            cluster: cluster.shared_name(),
+            strategy: cluster.strategy().descriptor().name,
+            panic: cluster.is_in_panic(),
+            decisions: cluster.decisions(),
+            endpoints: cluster.endpoints(),
+            own: cluster.own_totals(),
+        }
+    }
+
+    /// Counts by the label `endpoint`: its id, empty for the gateway's own answers.
+    pub(super) fn totals(&self) -> impl Iterator<Item = (&str, &Totals)> {
+        let endpoints = self.endpoints.iter();
+        endpoints
+            .map(|report| (report.endpoint.id(), &report.totals))
+            .chain([("", &self.own)])
+    }
+}

@@ -1,0 +1,86 @@
+//! Errors as problem documents (RFC 9457).
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// An error as a caller sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    detail: String,
+}
+
+impl Problem {
+    /// A problem in words: names the thing, the value, and what would be right.
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            detail: detail.into(),
+        }
+    }
+
+    /// What was asked for is understood and cannot be.
+    pub(crate) fn unprocessable(detail: impl ToString) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail.to_string())
+    }
+
+    /// There is no such thing.
+    pub(crate) fn not_found(detail: impl ToString) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    /// The document itself is written by [`finish`], which knows the path.
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Writes the document of a problem on its way out.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let instance = request.uri().path().to_owned();
+    let mut response = next.run(request).await;
+    let Some(problem) = response.extensions_mut().remove::<Problem>() else {
+        return response;
+    };
+    let document = json!({
+        "type": "about:blank",
+        "title": problem.status.canonical_reason().unwrap_or("Error"),
+        "status": problem.status.as_u16(),
+        "detail": problem.detail,
+        "instance": instance,
+    });
+    let text = document.to_string();
+    let headers = response.headers_mut();
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/problem+json"),
+    );
+    *response.body_mut() = Body::from(text);
+    response
+}
+
+/// For paths that lead nowhere.
+pub(crate) async fn no_such_path(uri: Uri) -> Problem {
+    Problem::not_found(format!("there is nothing at {}", uri.path()))
+}
+
+/// For methods that a path does not take.
+pub(crate) async fn no_such_method(method: Method, uri: Uri) -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        format!(
+            "{} does not take {method}, see the header {ALLOW}",
+            uri.path()
+        ),
+    )
+}

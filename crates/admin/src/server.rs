@@ -1,0 +1,55 @@
+//! The admin server: which path leads where.
+
+use std::future::Future;
+use std::io;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
+use axum::routing::get;
+use evenkeel_config::Token;
+use evenkeel_gateway::Control;
+use tokio::net::TcpListener;
+
+use crate::{api, auth, metrics, probes, problem};
+
+/// The most bytes of a request's body.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// Answers on `listener` until `end` comes; calls under way are finished then.
+///
+/// # Errors
+///
+/// When the listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    control: Control,
+    token: Option<Token>,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, router(control, token))
+        .with_graceful_shutdown(end)
+        .await
+}
+
+/// The admin API as a service, without a socket.
+#[must_use]
+pub fn router(control: Control, token: Option<Token>) -> Router {
+    let guarded = Router::new()
+        .nest("/api/v1", api::router())
+        .route("/metrics", get(metrics::scrape))
+        .fallback(problem::no_such_path)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(middleware::from_fn_with_state(
+            auth::Guard::new(token),
+            auth::check,
+        ));
+    Router::new()
+        .route("/healthz", get(probes::healthz))
+        .route("/readyz", get(probes::readyz))
+        .method_not_allowed_fallback(problem::no_such_method)
+        .fallback_service(guarded.with_state(control.clone()))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::from_fn(problem::finish))
+        .with_state(control)
+}

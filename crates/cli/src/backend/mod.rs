@@ -1,0 +1,7 @@
+//! An HTTP backend of scripted speed: what `evenkeel backend` runs, and `evenkeel demo` six of.
+
+mod law;
+mod server;
+
+pub(crate) use law::LatencyLaw;
+pub(crate) use server::{Behaviour, Work, serve};

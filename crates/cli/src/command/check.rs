@@ -1,0 +1,96 @@
+//! `evenkeel check`: is a configuration right, and if not, where.
+
+use std::path::PathBuf;
+
+use evenkeel_config::{Config, LoadError, Report};
+use serde_json::json;
+
+use super::serve::refused;
+use crate::exit::{Code, Failure};
+use crate::output::Format;
+use crate::{Outcome, output};
+
+/// Validate a configuration
+///
+/// Reports every mistake at once, each with its line, the offending text underlined, and what would
+/// be right; warns of settings that cannot work as they are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// The configuration file
+    #[arg(required_unless_present = "schema")]
+    config: Option<PathBuf>,
+
+    /// Print the JSON schema of configurations
+    #[arg(long, conflicts_with = "config")]
+    schema: bool,
+
+    /// How to print the diagnostics
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Check {
+    pub(crate) fn run(self) -> Outcome {
+        let Some(path) = &self.config else {
+            return output::print_json(&evenkeel_config::schema());
+        };
+        let loaded = evenkeel_config::load(path);
+        match (loaded, self.format) {
+            (Ok(loaded), Format::Json) => output::print_json(&loaded.report.to_json()),
+            (Ok(loaded), Format::Text) => {
+                output::say(&loaded.report.render_text(output::stderr_colours()));
+                output::print(&in_order(&loaded.config, &loaded.report))
+            }
+            (Err(error), Format::Text) => Err(summed_up(error)),
+            (Err(LoadError::Invalid(report)), Format::Json) => {
+                output::print_json(&report.to_json())?;
+                Err(Failure::silent(Code::Config))
+            }
+            (Err(LoadError::Unreadable(line)), Format::Json) => {
+                let file = path.display().to_string();
+                output::print_json(&json!([{
+                    "file": file, "line": null, "column": null,
+                    "severity": "error", "message": line, "help": null,
+                }]))?;
+                Err(Failure::config(line))
+            }
+        }
+    }
+}
+
+/// The report, and how many mistakes it holds: a long one is easier begun with that in mind.
+fn summed_up(error: LoadError) -> Failure {
+    let counted = match &error {
+        LoadError::Invalid(report) if report.errors() > 1 => {
+            Some(format!("{}: {} mistakes", report.name(), report.errors()))
+        }
+        _ => None,
+    };
+    let failure = refused(error);
+    counted.map_or(failure, Failure::config)
+}
+
+fn in_order(config: &Config, report: &Report) -> String {
+    let endpoints: usize = config
+        .clusters
+        .iter()
+        .map(|cluster| cluster.endpoints.len())
+        .sum();
+    let mut line = format!(
+        "{}: in order, {}, {}, {}",
+        report.name(),
+        counted(config.listeners.len(), "listener"),
+        counted(config.clusters.len(), "cluster"),
+        counted(endpoints, "endpoint"),
+    );
+    if report.warnings() > 0 {
+        line.push_str(&format!(", {}", counted(report.warnings(), "warning")));
+    }
+    line.push('\n');
+    line
+}
+
+fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}

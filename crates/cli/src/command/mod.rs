@@ -1,0 +1,43 @@
+//! The commands, a file for each.
+
+mod backend;
+mod check;
+mod completions;
+mod man;
+mod serve;
+mod strategies;
+
+use clap::{Parser, Subcommand};
+
+use crate::Outcome;
+
+/// A load balancer that explains every decision
+#[derive(Debug, Parser)]
+#[command(name = "evenkeel", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Serve(serve::Serve),
+    Check(check::Check),
+    Strategies(strategies::Strategies),
+    Backend(backend::Backend),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// Does what was asked for.
+pub(crate) fn run(command: Command) -> Outcome {
+    match command {
+        Command::Serve(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Strategies(command) => command.run(),
+        Command::Backend(command) => command.run(),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
+    }
+}

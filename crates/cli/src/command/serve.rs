@@ -1,0 +1,182 @@
+//! `evenkeel serve`: the gateway.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use evenkeel_config::{Config, LoadError, Token};
+use evenkeel_gateway::{Control, Gateway};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::exit::{Code, Failure};
+use crate::host::{EndSignals, event_loop, seed};
+use crate::{Outcome, log, output};
+
+/// Run the gateway
+///
+/// From a file, or without one from --listen and --to. Prints the addresses it listens on; the log
+/// goes to stderr. SIGTERM and Ctrl-C let requests finish first; a second one ends at once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  evenkeel serve evenkeel.toml
+  evenkeel serve --listen 127.0.0.1:8080 --to 127.0.0.1:9001,weight=5 --to 127.0.0.1:9002")]
+pub(crate) struct Serve {
+    /// The configuration file
+    #[arg(required_unless_present = "listen", conflicts_with_all = ["listen", "to", "strategy", "admin", "workers"])]
+    config: Option<PathBuf>,
+
+    /// Accept HTTP on this address
+    #[arg(long, value_name = "ADDRESS", requires = "to")]
+    listen: Option<String>,
+
+    /// An endpoint: ADDRESS[,weight=N][,id=NAME][,zone=NAME][,tier=N][,capacity=N]; repeatable
+    #[arg(long, value_name = "ENDPOINT", requires = "listen")]
+    to: Vec<String>,
+
+    /// How endpoints are chosen; `evenkeel strategies` lists them
+    #[arg(long, value_name = "NAME", requires = "listen")]
+    strategy: Option<String>,
+
+    /// Offer the admin API and /metrics on this loopback address
+    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    admin: Option<String>,
+
+    /// How many workers: a number, or auto for one per core
+    #[arg(long, value_name = "N", requires = "listen")]
+    workers: Option<String>,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Outcome {
+        let config = self.config()?;
+        log::start(config.log);
+        event_loop()?.block_on(serve(&config))
+    }
+
+    fn config(&self) -> Result<Config, Failure> {
+        if let Some(path) = &self.config {
+            let loaded = evenkeel_config::load(path).map_err(refused)?;
+            output::say(&loaded.report.render_text(output::stderr_colours()));
+            return Ok(loaded.config);
+        }
+        let listen = self.listen.as_deref().unwrap_or_default();
+        Config::from_flags(
+            listen,
+            &self.to,
+            self.strategy.as_deref(),
+            self.admin.as_deref(),
+            self.workers.as_deref(),
+        )
+        .map_err(Failure::usage)
+    }
+}
+
+/// Reports a configuration that cannot be used.
+pub(super) fn refused(error: LoadError) -> Failure {
+    match error {
+        LoadError::Unreadable(line) => Failure::config(line),
+        LoadError::Invalid(report) => {
+            output::say(&report.render_text(output::stderr_colours()));
+            Failure::silent(Code::Config)
+        }
+    }
+}
+
+async fn serve(config: &Config) -> Outcome {
+    let mut signals = EndSignals::listen()?;
+    let admin = match &config.admin {
+        Some(admin) => Some((bind_admin(admin.address).await?, admin.token.clone())),
+        None => None,
+    };
+    let gateway = Gateway::start(config, seed()?)
+        .await
+        .map_err(Failure::runtime)?;
+    let control = gateway.control();
+    let admin = match admin {
+        Some((listener, token)) => Some(AdminServer::start(listener, control.clone(), token)?),
+        None => None,
+    };
+    announce(&control, admin.as_ref())?;
+    signals.next().await;
+    tracing::info!("draining; a second signal ends at once");
+    tokio::select! {
+        finished = gateway.drain() => ended(finished, config),
+        () = signals.next() => Err(Failure::silent(Code::Interrupted)),
+    }
+}
+
+/// Whoever waited for the drain wants to know whether it cut anybody off.
+fn ended(finished: bool, config: &Config) -> Outcome {
+    if finished {
+        return Ok(());
+    }
+    Err(Failure::runtime(format!(
+        "requests were still in flight after the drain timeout of {:?} and were cut",
+        config.runtime.drain_timeout
+    )))
+}
+
+fn announce(control: &Control, admin: Option<&AdminServer>) -> Outcome {
+    let mut lines = String::new();
+    for listener in control.listeners() {
+        let (name, address) = (listener.name(), listener.address());
+        lines.push_str(&format!("listening on {address}"));
+        if name.parse() != Ok(address) {
+            lines.push_str(&format!(" ({name})"));
+        }
+        lines.push('\n');
+    }
+    if let Some(admin) = admin {
+        lines.push_str(&format!("admin on {}\n", admin.address()));
+    }
+    output::print(&lines)
+}
+
+/// Binds the admin API; a busy port is told by its name.
+pub(crate) async fn bind_admin(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::runtime(format!("admin cannot listen on {address}: {error}")))
+}
+
+/// The admin API while it runs.
+pub(crate) struct AdminServer {
+    address: SocketAddr,
+    /// Dropped, it lets the calls under way finish and ends.
+    _end: oneshot::Sender<()>,
+    _task: JoinHandle<()>,
+}
+
+impl AdminServer {
+    /// Serves on this thread's event loop.
+    pub(crate) fn start(
+        listener: TcpListener,
+        control: Control,
+        token: Option<Token>,
+    ) -> Result<Self, Failure> {
+        let address = listener
+            .local_addr()
+            .map_err(|error| Failure::runtime(format!("admin has no address: {error}")))?;
+        let (end, ended) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let ended = async move {
+                // It ends by being dropped.
+                let _ = ended.await;
+            };
+            if let Err(error) = evenkeel_admin::serve(listener, control, token, ended).await {
+                tracing::error!(%error, "the admin API ended");
+            }
+        });
+        Ok(Self {
+            address,
+            _end: end,
+            _task: task,
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}

@@ -1,0 +1,54 @@
+//! What only the host of a gateway has: chance, an event loop, signals.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::exit::Failure;
+
+/// 64 bits that no other process has.
+pub(crate) fn seed() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(|error| Failure::runtime(format!("cannot read /dev/urandom: {error}")))?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// An event loop for this thread. The workers of a gateway have their own.
+pub(crate) fn event_loop() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::runtime(format!("cannot start an event loop: {error}")))
+}
+
+/// The two ways in which a process is asked to end.
+pub(crate) struct EndSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl EndSignals {
+    /// Listens from now on; must be called within an event loop.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::runtime(format!("cannot listen for signals: {error}")))
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next one. May be dropped and called again.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
