@@ -214,6 +214,9 @@ impl Histogram {
     /// without any.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Nanos {
+        if self.count() == 0 {
+            return Nanos(0);
+        }
         let rank = self.count() as f64 * share;
         let mut below = 0.0;
         let mut lower = Nanos(0);
