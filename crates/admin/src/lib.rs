@@ -12,9 +12,11 @@
 mod api;
 mod auth;
 mod metrics;
+mod path;
 mod probes;
 mod problem;
 mod server;
 mod timestamp;
 
+pub use path::path_segment;
 pub use server::{router, serve};

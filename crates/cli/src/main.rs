@@ -4,6 +4,7 @@
 //! on stderr and an exit code of `exit`.
 
 mod backend;
+mod client;
 mod command;
 mod exit;
 mod host;

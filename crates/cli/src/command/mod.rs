@@ -3,9 +3,11 @@
 mod backend;
 mod check;
 mod completions;
+mod endpoint;
 mod man;
 mod serve;
 mod strategies;
+mod strategy;
 
 use clap::{Parser, Subcommand};
 
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     Check(check::Check),
     Strategies(strategies::Strategies),
+    Endpoint(endpoint::Endpoint),
+    Strategy(strategy::Strategy),
     Backend(backend::Backend),
     Completions(completions::Completions),
     Man(man::Man),
@@ -36,6 +40,8 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Serve(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Strategies(command) => command.run(),
+        Command::Endpoint(command) => command.run(),
+        Command::Strategy(command) => command.run(),
         Command::Backend(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),

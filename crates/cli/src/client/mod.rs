@@ -1,0 +1,7 @@
+//! A client of the admin API of a running gateway.
+
+mod call;
+mod target;
+
+pub(crate) use call::Client;
+pub(crate) use target::{ApiFlags, Target};

@@ -1,0 +1,88 @@
+//! `evenkeel endpoint drain`, `enable`, `disable` and `weight`: one call with different bodies.
+
+use evenkeel_config::parse_weight;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::print_endpoint;
+use crate::Outcome;
+use crate::client::Target;
+use crate::output::Format;
+
+/// Let an endpoint take no new requests; those in flight finish
+#[derive(Debug, clap::Args)]
+pub(super) struct Drain {
+    #[command(flatten)]
+    endpoint: Which,
+}
+
+/// Let an endpoint take requests again
+#[derive(Debug, clap::Args)]
+pub(super) struct Enable {
+    #[command(flatten)]
+    endpoint: Which,
+}
+
+/// Take an endpoint out of service
+#[derive(Debug, clap::Args)]
+pub(super) struct Disable {
+    #[command(flatten)]
+    endpoint: Which,
+}
+
+/// Set the weight of an endpoint
+#[derive(Debug, clap::Args)]
+pub(super) struct Weight {
+    #[command(flatten)]
+    endpoint: Which,
+
+    /// From 0 to 65535; 0 takes no new requests
+    #[arg(value_parser = parse_weight, allow_negative_numbers = true)]
+    weight: u16,
+}
+
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// The endpoint's id
+    id: String,
+
+    #[command(flatten)]
+    target: Target,
+
+    /// How to print the endpoint
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Drain {
+    pub(super) async fn run(self) -> Outcome {
+        self.endpoint.patch(&json!({"admin": "draining"})).await
+    }
+}
+
+impl Enable {
+    pub(super) async fn run(self) -> Outcome {
+        self.endpoint.patch(&json!({"admin": "enabled"})).await
+    }
+}
+
+impl Disable {
+    pub(super) async fn run(self) -> Outcome {
+        self.endpoint.patch(&json!({"admin": "disabled"})).await
+    }
+}
+
+impl Weight {
+    pub(super) async fn run(self) -> Outcome {
+        self.endpoint.patch(&json!({"weight": self.weight})).await
+    }
+}
+
+impl Which {
+    async fn patch(&self, change: &Value) -> Outcome {
+        let (client, cluster) = self.target.open().await?;
+        let path = cluster.endpoint_path(&self.id);
+        let endpoint = client.call(Method::PATCH, &path, Some(change)).await?;
+        print_endpoint(&endpoint, self.format)
+    }
+}
