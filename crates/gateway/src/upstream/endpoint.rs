@@ -38,14 +38,11 @@ impl LocalEndpoint {
     }
 
     /// The connection used last that is still silent: one on which bytes or an end wait is useless.
-    ///
-    /// The runtime knows whether anything came in since, so a live one costs no system call.
     pub(crate) fn take_idle(self: &Rc<Self>) -> Option<Carrier> {
-        let mut cx = Context::from_waker(Waker::noop());
         loop {
             let idle = self.idle.borrow_mut().pop()?;
             self.counters.connections(-1, 0);
-            if idle.stream.poll_read_ready(&mut cx).is_pending() {
+            if is_silent(&idle.stream) {
                 return Some(Carrier::new(self, idle.stream));
             }
         }
@@ -59,14 +56,13 @@ impl LocalEndpoint {
         }
     }
 
-    /// Closes connections that have been idle for `timeout`.
+    /// Closes connections that have been idle for `timeout`, and those that their endpoint closed.
     pub(crate) fn close_stale(&self, now: Nanos, timeout: Nanos) {
         let mut idle = self.idle.borrow_mut();
-        let stale = idle.partition_point(|idle| now.since(idle.since) >= timeout);
-        if stale > 0 {
-            self.counters.connections(-(stale as i64), 0);
-            idle.drain(..stale);
-        }
+        let before = idle.len();
+        idle.retain(|idle| now.since(idle.since) < timeout && is_silent(&idle.stream));
+        let closed = before - idle.len();
+        self.counters.connections(-(closed as i64), 0);
     }
 }
 
@@ -75,6 +71,12 @@ impl Drop for LocalEndpoint {
         let idle = self.idle.get_mut().len() as i64;
         self.counters.connections(-idle, 0);
     }
+}
+
+/// Whether nothing has come in since the last answer, as far as the runtime knows: no system call.
+fn is_silent(stream: &TcpStream) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    stream.poll_read_ready(&mut cx).is_pending()
 }
 
 /// A connection that carries a request. Dropping it closes it.
