@@ -101,10 +101,11 @@ impl<'r> Relay<'r> {
 
     /// Drives both directions as far as they go.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Finished, Failure>> {
-        if !self.uploaded && self.upload_error.is_none() {
-            if let Poll::Ready(result) = self.poll_upload(cx) {
-                result?;
-            }
+        if !self.uploaded
+            && self.upload_error.is_none()
+            && let Poll::Ready(result) = self.poll_upload(cx)
+        {
+            result?;
         }
         if let Poll::Ready(result) = self.poll_download(cx) {
             return Poll::Ready(result);

@@ -162,10 +162,12 @@ fn clusters(config: &Config) -> Result<Arc<[Arc<Cluster>]>, StartError> {
         .collect()
 }
 
+/// Listening sockets by worker, in the order of the listeners.
 type Sockets = Vec<Vec<std::net::TcpListener>>;
+type Listeners = Box<[Arc<Listener>]>;
 
 /// Binds all listeners, and deals their sockets out to the workers.
-fn listen(config: &Config, workers: usize) -> Result<(Box<[Arc<Listener>]>, Sockets), StartError> {
+fn listen(config: &Config, workers: usize) -> Result<(Listeners, Sockets), StartError> {
     let mut listeners = Vec::new();
     let mut by_worker: Sockets = (0..workers).map(|_| Vec::new()).collect();
     for wanted in &config.listeners {
