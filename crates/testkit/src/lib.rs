@@ -1,5 +1,30 @@
-//! Test peers for Evenkeel, and the [`laws`] that strategies are held to.
+//! Peers for tests: raw clients, scripted upstreams, and a gateway between them; and the [`laws`]
+//! that strategies are held to.
+//!
+//! Framing is tested by exact bytes, and judged by what the upstream received, never by what the
+//! client was told alone. So nothing here interprets more than it must: [`RawClient`] sends what it
+//! is given, [`Upstream`] plays a script and logs every byte. Both are blocking sockets and threads:
+//! what a test does stands in the order in which it happens, and shares no event loop with the
+//! gateway under test.
+//!
+//! Nothing here is fit for production: what goes wrong panics with a message, and everything that
+//! waits has a [`Deadline`].
 
 #![deny(missing_docs)]
 
+mod client;
+mod deadline;
+#[cfg(feature = "gateway")]
+mod gateway;
 pub mod laws;
+mod message;
+mod silent;
+mod upstream;
+
+pub use client::RawClient;
+pub use deadline::{Deadline, PATIENCE, eventually};
+#[cfg(feature = "gateway")]
+pub use gateway::{Gateway, config};
+pub use message::{Head, Response};
+pub use silent::{Blackhole, Refusing};
+pub use upstream::{Act, Answer, Gate, Received, Script, Upstream};
