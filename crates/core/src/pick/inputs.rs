@@ -162,7 +162,7 @@ impl<'a> Inputs<'a> {
     pub fn note_deadline(&mut self, index: u32, deadline: u64) {
         let weight = self.candidate(index).weight();
         if let Some(tape) = &mut self.tape {
-            tape.compared(Compared::by_deadline(index, weight, deadline));
+            tape.noted(Compared::by_deadline(index, weight, deadline));
         }
     }
 

@@ -290,6 +290,14 @@ impl<'t> Tape<'t> {
         }
     }
 
+    /// Writes what was compared without being read: the record has it too, and it is no input.
+    pub(crate) fn noted(&mut self, compared: Compared) {
+        if let Some(source) = &mut self.source {
+            source.candidates += 1;
+        }
+        self.compared(compared);
+    }
+
     pub(crate) fn compared(&mut self, compared: Compared) {
         self.written.candidates.push(compared);
     }
