@@ -1,0 +1,351 @@
+//! Explanations lead to their choice, and what was changed in them is found.
+//!
+//! Random clusters in random states: weights, tiers, health, caps, failures, requests in flight,
+//! endpoints that had been tried; also with every slot taken.
+
+use std::sync::Arc;
+
+use evenkeel_core::strategy::{self, Place, Value, registry};
+use evenkeel_core::{
+    Endpoint, Fallback, Lease, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed,
+    Receipt, Refusal, Snapshot,
+};
+use proptest::prelude::*;
+
+/// One endpoint of a random cluster.
+#[derive(Clone, Debug)]
+struct Spec {
+    weight: u16,
+    factor: u16,
+    tier: u8,
+    cap: Option<u32>,
+    healthy: bool,
+}
+
+fn spec() -> impl Strategy<Value = Spec> {
+    let weight = prop_oneof![4 => 1u16..6, 1 => Just(0), 1 => 60_000u16..=65_535];
+    let factor = prop_oneof![4 => Just(256u16), 1 => 1u16..256];
+    let tier = prop_oneof![3 => Just(0u8), 1 => 1u8..3];
+    let cap = prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(Some)];
+    let healthy = prop::bool::weighted(0.8);
+    (weight, factor, tier, cap, healthy).prop_map(|(weight, factor, tier, cap, healthy)| Spec {
+        weight,
+        factor,
+        tier,
+        cap,
+        healthy,
+    })
+}
+
+/// A random cluster, a strategy, what happens before, and how many endpoints have been tried.
+#[derive(Clone, Debug)]
+struct Scene {
+    specs: Vec<Spec>,
+    strategy: usize,
+    root: u64,
+    held: usize,
+    failures: usize,
+    tried: usize,
+    capped: bool,
+}
+
+fn scene() -> impl Strategy<Value = Scene> {
+    (
+        prop_oneof![3 => prop::collection::vec(spec(), 1..12), 1 => prop::collection::vec(spec(), 12..90)],
+        0..strategies().len(),
+        any::<u64>(),
+        (0usize..60, 0usize..5, 0usize..10, any::<bool>()),
+    )
+        .prop_map(|(specs, strategy, root, (held, failures, tried, capped))| Scene {
+            specs,
+            strategy,
+            root,
+            held,
+            failures,
+            tried,
+            capped,
+        })
+}
+
+/// The registered ones and their other forms.
+fn strategies() -> Vec<Arc<dyn strategy::Strategy>> {
+    let integer = |name: &str, n| (name.to_owned(), Value::Integer(n));
+    let mut all: Vec<_> = registry::STRATEGIES
+        .iter()
+        .map(|strategy| registry::build(strategy.name, &[]).expect("registered"))
+        .collect();
+    let choices = [integer("scan", 0), integer("choices", 4)];
+    all.push(registry::build("least_request", &choices).expect("registered"));
+    let plain = [("smooth".to_owned(), Value::Bool(false))];
+    all.push(registry::build("weighted_round_robin", &plain).expect("registered"));
+    all
+}
+
+const NOW: Nanos = Nanos::from_secs(50);
+
+impl Scene {
+    fn snapshot(&self) -> Snapshot {
+        let strategy = strategies().swap_remove(self.strategy);
+        let mut members = Membership::new("receipts", strategy);
+        for (at, spec) in self.specs.iter().enumerate() {
+            let id = format!("e{at:03}");
+            let mut endpoint = Endpoint::new(id.clone(), "10.0.0.1:80").with_tier(spec.tier);
+            endpoint = endpoint.with_weight(spec.weight);
+            if let Some(cap) = spec.cap.or(self.capped.then_some(2)) {
+                endpoint = endpoint.with_capacity(cap);
+            }
+            members.upsert(endpoint);
+            members.set_factor(&id, spec.factor).expect("known");
+            members.set_healthy(&id, spec.healthy).expect("known");
+        }
+        members.snapshot()
+    }
+
+    fn picker(&self) -> Picker {
+        Picker::new(PickerSeed {
+            root: self.root,
+            picker: 3,
+        })
+    }
+
+    /// What happens before the picks that are looked at.
+    fn prepare<'s>(&self, picker: &mut Picker, snapshot: &'s Snapshot) -> Vec<Lease<'s>> {
+        let ctx = PickContext::at(NOW);
+        for _ in 0..self.failures {
+            if let Ok(lease) = picker.pick(snapshot, &ctx) {
+                lease.finish(Outcome::Failure, Nanos(NOW.0 - self.root % 300_000_000));
+            }
+        }
+        let held = (0..self.held).map(|_| picker.pick(snapshot, &ctx));
+        held.filter_map(Result::ok).collect()
+    }
+
+    fn context(&self, snapshot: &Snapshot) -> PickContext {
+        let mut ctx = PickContext::at(NOW).with_key(self.root);
+        let candidates = snapshot.candidates().iter().cycle();
+        let first = self.root as usize % self.specs.len();
+        for candidate in candidates
+            .skip(first)
+            .take(self.tried.min(self.specs.len()))
+        {
+            ctx.attempts.push(candidate.serial());
+        }
+        ctx
+    }
+
+    /// Some traced picks with their receipts, held to the end.
+    fn receipts(&self, snapshot: &Snapshot) -> Vec<Receipt> {
+        let mut picker = self.picker();
+        let mut held = self.prepare(&mut picker, snapshot);
+        let ctx = self.context(snapshot);
+        let mut receipts = Vec::new();
+        for _ in 0..6 {
+            let mut receipt = Receipt::default();
+            held.extend(picker.pick_traced(snapshot, &ctx, &mut receipt).ok());
+            receipts.push(receipt);
+        }
+        receipts
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    /// Derived when all loads are long gone, so nothing can come from shared state.
+    #[test]
+    fn a_receipt_leads_to_its_choice(scene in scene()) {
+        let snapshot = scene.snapshot();
+        for receipt in scene.receipts(&snapshot) {
+            prop_assert_eq!(receipt.derive(&snapshot), Ok(()));
+        }
+    }
+
+    /// Two clusters built alike: tracing changes no choice.
+    #[test]
+    fn tracing_changes_no_choice(scene in scene()) {
+        let (left, right) = (scene.snapshot(), scene.snapshot());
+        let (mut traced, mut plain) = (scene.picker(), scene.picker());
+        let mut held = (scene.prepare(&mut traced, &left), scene.prepare(&mut plain, &right));
+        let contexts = (scene.context(&left), scene.context(&right));
+        let mut receipt = Receipt::default();
+        for _ in 0..12 {
+            let with = traced.pick_traced(&left, &contexts.0, &mut receipt);
+            let without = plain.pick(&right, &contexts.1);
+            let seen = |choice: &Result<Lease<'_>, _>| match choice {
+                Ok(lease) => Ok((lease.index(), lease.fallback())),
+                Err(error) => Err(*error),
+            };
+            prop_assert_eq!(seen(&with), seen(&without));
+            let chosen = with.as_ref().ok().map(|lease| lease.index() as u32);
+            prop_assert_eq!(receipt.chosen, chosen);
+            held.0.extend(with.ok());
+            held.1.extend(without.ok());
+        }
+    }
+
+    #[test]
+    fn what_is_changed_is_found(scene in scene(), at in any::<prop::sample::Index>()) {
+        let snapshot = scene.snapshot();
+        for receipt in scene.receipts(&snapshot) {
+            for (what, changed) in changes(&receipt, &at) {
+                let found = changed.derive(&snapshot).is_err();
+                prop_assert!(found, "{} of {:?}", what, receipt);
+            }
+        }
+    }
+}
+
+/// Changes that can be told from a receipt's own words. A draw, and which endpoint had been tried,
+/// are inputs: only if another one leads elsewhere is it found.
+fn changes(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Receipt)> {
+    let mut all = Vec::new();
+    let mut change = |what, edit: &dyn Fn(&mut Receipt)| {
+        let mut changed = receipt.clone();
+        edit(&mut changed);
+        all.push((what, changed));
+    };
+    change("generation", &|receipt| receipt.generation += 1);
+    change("tier", &|receipt| receipt.tier ^= 1);
+    change("chosen", &|receipt| {
+        receipt.chosen = receipt.chosen.map_or(Some(0), |chosen| Some(chosen + 1));
+    });
+    change("fallback", &|receipt| {
+        receipt.fallback = match receipt.fallback {
+            Some(Fallback::Tier) => None,
+            _ => Some(Fallback::Tier),
+        };
+    });
+    change("one more draw", &|receipt| receipt.draws.push(7));
+    change("form of the cursor", &|receipt| {
+        receipt.cursor = match receipt.cursor {
+            Some(place) => Some(Place::new(place.at, place.of - 1)),
+            None => Some(Place::START),
+        };
+    });
+    if !receipt.candidates.is_empty() {
+        let at = at.index(receipt.candidates.len());
+        change("load", &|receipt| {
+            receipt.candidates[at].load.in_flight += 1
+        });
+        change("weight", &|receipt| receipt.candidates[at].weight += 1);
+        change("index", &|receipt| receipt.candidates[at].index += 1);
+        change("one less", &|receipt| {
+            receipt.candidates.remove(at);
+        });
+    }
+    let refused = receipt.excluded.iter();
+    let full = refused
+        .filter(|other| other.refusal == Refusal::Full)
+        .count();
+    if full > 0 {
+        let at = receipt.excluded.len() - full + at.index(full);
+        change("refusal", &|receipt| {
+            receipt.excluded[at].refusal = Refusal::NotInService
+        });
+        change("who refused", &|receipt| receipt.excluded[at].index += 1);
+        change("one less refused", &|receipt| {
+            receipt.excluded.remove(at);
+        });
+    }
+    all
+}
+
+/// In turn the next place always leads to another endpoint.
+#[test]
+fn another_place_in_the_schedule_is_found() {
+    for (strategy, weights) in [
+        ("round_robin", [1, 1, 1]),
+        ("weighted_round_robin", [65_535, 64_000, 63_001]),
+    ] {
+        let strategy = registry::build(strategy, &[]).expect("registered");
+        let mut members = Membership::new("receipts", strategy);
+        for (at, weight) in weights.into_iter().enumerate() {
+            let endpoint = Endpoint::new(format!("e{at}"), "10.0.0.1:80");
+            members.upsert(endpoint.with_weight(weight));
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let mut receipts = [Receipt::default(), Receipt::default()];
+        for receipt in &mut receipts {
+            let lease = picker.pick_traced(&snapshot, &PickContext::at(NOW), receipt);
+            drop(lease.expect("an endpoint"));
+        }
+        let changed = Receipt {
+            cursor: receipts[1].cursor,
+            ..receipts[0].clone()
+        };
+        assert_eq!(receipts[0].derive(&snapshot), Ok(()));
+        assert!(changed.derive(&snapshot).is_err(), "{changed:?}");
+    }
+}
+
+/// Receipts come from files: nonsense must not make a derivation panic.
+#[test]
+fn nonsense_is_refused() {
+    let strategy = registry::build("weighted_round_robin", &[]).expect("registered");
+    let mut members = Membership::new("receipts", strategy);
+    members.upsert(Endpoint::new("a", "10.0.0.1:80").with_weight(65_535));
+    members.upsert(Endpoint::new("b", "10.0.0.2:80").with_weight(32_768));
+    let snapshot = members.snapshot();
+    let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+    let mut receipt = Receipt::default();
+    drop(picker.pick_traced(&snapshot, &PickContext::at(NOW), &mut receipt));
+    for place in [
+        Place::new(9, 0),
+        Place::new(u64::MAX, 1),
+        Place::new(5, u64::MAX),
+    ] {
+        let mut nonsense = receipt.clone();
+        nonsense.cursor = Some(place);
+        nonsense.attempt = 200;
+        for one in &mut nonsense.candidates {
+            one.index = u32::MAX;
+        }
+        nonsense.excluded = vec![
+            evenkeel_core::Exclusion {
+                index: 77,
+                refusal: Refusal::Tried,
+            };
+            40
+        ];
+        assert!(nonsense.derive(&snapshot).is_err());
+    }
+}
+
+/// Lost races for the last slots are inputs: receipts hold under contention too.
+#[test]
+fn receipts_hold_under_contention() {
+    for (at, strategy) in strategies().into_iter().enumerate() {
+        let mut members = Membership::new("receipts", strategy);
+        for at in 0..24 {
+            let endpoint = Endpoint::new(format!("e{at:02}"), "10.0.0.1:80");
+            let endpoint = endpoint.with_tier(u8::from(at >= 20));
+            members.upsert(endpoint.with_weight(1 + at % 3).with_capacity(1));
+        }
+        let snapshot = members.snapshot();
+        std::thread::scope(|scope| {
+            for picker in 0..4 {
+                let snapshot = &snapshot;
+                let seed = PickerSeed {
+                    root: at as u64,
+                    picker,
+                };
+                scope.spawn(move || trace_and_derive(snapshot, Picker::new(seed)));
+            }
+        });
+    }
+}
+
+/// Up to seven requests of this thread are held at once: all four fill the cluster.
+fn trace_and_derive(snapshot: &Snapshot, mut picker: Picker) {
+    let mut held = std::collections::VecDeque::new();
+    let mut receipt = Receipt::default();
+    for _ in 0..1_500 {
+        let picked = picker.pick_traced(snapshot, &PickContext::at(NOW), &mut receipt);
+        held.extend(picked.ok());
+        assert_eq!(receipt.derive(snapshot), Ok(()));
+        if held.len() == 7 {
+            held.drain(..3);
+        }
+    }
+}
