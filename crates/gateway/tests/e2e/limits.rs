@@ -1,0 +1,209 @@
+//! Limits of what clients may send: each has its status, and costs the upstream nothing.
+
+use std::time::Duration;
+
+use evenkeel_config::Config;
+use evenkeel_testkit::{Answer, Gateway, RawClient, Upstream, eventually};
+
+use crate::{GET, ask, post};
+
+fn with(upstream: &Upstream, change: impl FnOnce(&mut evenkeel_config::Limits)) -> Gateway {
+    Gateway::with([upstream.endpoint("a")], |config: &mut Config| {
+        change(&mut config.listeners[0].limits);
+    })
+}
+
+#[test]
+fn e19_heads_may_be_as_large_as_the_limit() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| limits.header_bytes = 32 * 1024);
+    for (kib, status) in [(8, 200), (31, 200), (33, 431), (256, 431)] {
+        let value = "x".repeat(kib * 1024 - 100);
+        let mut client = RawClient::connect(gateway.address());
+        // It may be cut off while it sends.
+        client.try_send(format!("GET / HTTP/1.1\r\nHost: a\r\nX: {value}\r\n\r\n"));
+        let response = client.response();
+        assert_eq!(response.status, status, "{kib} KiB");
+        assert_eq!(response.says_close(), status != 200);
+    }
+    assert_eq!(upstream.count(), 2);
+}
+
+#[test]
+fn e19_heads_may_have_as_many_fields_as_the_limit() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| limits.headers = 100);
+    for (count, status) in [(99, 200), (100, 431), (5000, 431)] {
+        let fields = "A: b\r\n".repeat(count);
+        let response = ask(
+            gateway.address(),
+            format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n"),
+        );
+        assert_eq!(response.status, status, "{count} fields beside Host");
+    }
+    assert_eq!(upstream.count(), 2 - 1);
+}
+
+/// Heads of answers have their limits too: beyond them it is 502.
+#[test]
+fn e19_heads_of_answers_have_a_limit() {
+    let upstream = Upstream::answering(|request| {
+        let (count, size) = request.target()[1..].split_once('x').expect("two numbers");
+        let count: usize = count.parse().expect("a number");
+        let value = "v".repeat(size.parse().expect("a number"));
+        let fields = format!("A: {value}\r\n").repeat(count);
+        Answer::raw(format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n"
+        ))
+    });
+    let gateway = Gateway::over([upstream.endpoint("a")]);
+    for (count, size, status) in [
+        (1, 60_000, 200),
+        (1, 70_000, 502),
+        (100, 10, 200),
+        (500, 10, 502),
+    ] {
+        let request = format!("GET /{count}x{size} HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(
+            ask(gateway.address(), request).status,
+            status,
+            "{count} of {size}"
+        );
+    }
+}
+
+#[test]
+fn e23_bodies_have_one_limit_for_both_framings() {
+    const MIB: usize = 1 << 20;
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| limits.body = Some(MIB as u64));
+    let body = vec![b'x'; 2 * MIB];
+    assert_eq!(ask(gateway.address(), post(&body[..MIB])).status, 200);
+
+    let before = upstream.bytes_received();
+    let mut known = RawClient::connect(gateway.address());
+    known.try_send(post(&body));
+    let response = known.response_to("POST");
+    assert_eq!(response.status, 413);
+    assert!(response.says_close());
+    known.expect_end();
+    assert_eq!(
+        upstream.bytes_received(),
+        before,
+        "known before anything is sent"
+    );
+
+    let mut chunked = RawClient::connect(gateway.address());
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n",
+        2 * MIB
+    );
+    chunked.try_send([head.as_bytes(), &body, b"\r\n0\r\n\r\n"].concat());
+    assert_eq!(chunked.response_to("POST").status, 413);
+    chunked.expect_end();
+    assert_eq!(upstream.count(), 1, "no request beyond the limit is whole");
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
+/// A body that expects to be invited is refused without an invitation.
+#[test]
+fn e23_an_expected_body_beyond_the_limit_is_not_invited() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| limits.body = Some(10));
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n";
+    let mut client = RawClient::sending(gateway.address(), head);
+    assert_eq!(client.any_response_to("POST").status, 413);
+    assert_eq!(upstream.bytes_received(), 0);
+}
+
+#[test]
+fn g03_a_slow_head_gets_408() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| {
+        limits.header_timeout = Duration::from_millis(300)
+    });
+    let mut client = RawClient::sending(gateway.address(), "GET / HTTP/1.1\r\nHost: a\r\n");
+    let response = client.response();
+    assert_eq!(response.status, 408);
+    assert!(response.says_close());
+    client.expect_end();
+
+    // Also as the second request of a connection, and when it drips.
+    let mut client = RawClient::sending(gateway.address(), GET);
+    assert_eq!(client.response().status, 200);
+    let dripping = client.second_hand();
+    let drips = std::thread::spawn(move || {
+        let mut dripping = dripping;
+        while dripping.try_send("G") {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    assert_eq!(client.response().status, 408);
+    client.expect_end();
+    drop(client);
+    drips.join().expect("it ends");
+    assert_eq!(upstream.count(), 1);
+}
+
+#[test]
+fn g03_a_silent_connection_is_closed_without_a_word() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| {
+        limits.header_timeout = Duration::from_millis(200);
+        limits.idle_timeout = Duration::from_millis(300);
+    });
+    let mut silent = RawClient::connect(gateway.address());
+    let mut idle = RawClient::sending(gateway.address(), GET);
+    assert_eq!(idle.response().status, 200);
+    silent.expect_end();
+    idle.expect_end();
+    eventually("nobody is connected", || {
+        gateway.control().listeners()[0].connections() == 0
+    });
+}
+
+/// A body that stands still is the client's delay: 408, and no blame.
+#[test]
+fn g03_a_body_that_stands_still_gets_408() {
+    let upstream = Upstream::ok("ok");
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.clusters[0].timeout.idle = Duration::from_millis(300);
+    });
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc";
+    let mut client = RawClient::sending(gateway.address(), head);
+    assert_eq!(client.response_to("POST").status, 408);
+    client.expect_end();
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
+/// G02: as many connections as the limit allows; the others are turned away, and all is fine again
+/// when some have gone.
+#[test]
+fn g02_connections_have_a_limit() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| limits.connections = 50);
+    let mut clients: Vec<RawClient> = (0..50)
+        .map(|_| RawClient::connect(gateway.address()))
+        .collect();
+    for client in &mut clients {
+        client.send(GET);
+        assert_eq!(client.response().status, 200);
+    }
+    for _ in 0..100 {
+        let mut late = RawClient::connect(gateway.address());
+        let answer = String::from_utf8_lossy(&late.rest()).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("error=connection_limit_reached"));
+    }
+    assert_eq!(upstream.count(), 50);
+    clients.truncate(20);
+    let listener = &gateway.control().listeners()[0];
+    eventually("they have gone", || listener.connections() == 20);
+    for _ in 0..30 {
+        let mut client = RawClient::sending(gateway.address(), GET);
+        assert_eq!(client.response().status, 200);
+        clients.push(client);
+    }
+}

@@ -1,0 +1,48 @@
+//! The gateway end to end: raw bytes on both sides, judged by what the upstream received.
+//!
+//! One binary for all of them, so that they link once; one file for each subject. Tests that answer
+//! a case of the log carry its number.
+
+#![expect(clippy::expect_used, reason = "tests say what they expect")]
+
+mod bodies;
+mod fields;
+mod interim;
+mod limits;
+mod pipelining;
+mod plain;
+mod smuggling;
+mod upgrade;
+mod versions;
+
+use std::net::SocketAddr;
+
+use evenkeel_testkit::{RawClient, Response};
+
+/// The simplest request there is.
+const GET: &str = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
+
+/// Sends bytes on a connection of their own, and reads a response to a GET.
+#[track_caller]
+fn ask(address: SocketAddr, request: impl AsRef<[u8]>) -> Response {
+    RawClient::sending(address, request).response()
+}
+
+/// A POST with this body and its length.
+fn post(body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    let length = body.len();
+    let head = format!("POST /p HTTP/1.1\r\nHost: a.example\r\nContent-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+/// Bytes that show when some are lost, doubled or moved.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    (0..length)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        })
+        .collect()
+}
