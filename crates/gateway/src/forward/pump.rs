@@ -91,6 +91,11 @@ impl Pump {
         self.sent > 0 || !self.rewindable
     }
 
+    /// Whether anything but exactly the first `whole` bytes has been sent.
+    pub(super) fn has_sent_beside(&self, whole: usize) -> bool {
+        self.has_sent() && (self.sent != whole || !self.rewindable)
+    }
+
     /// Sends everything again, on another connection.
     pub(super) fn rewind(&mut self) {
         debug_assert!(self.rewindable, "what was sent is still here");

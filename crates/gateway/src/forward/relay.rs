@@ -66,6 +66,8 @@ pub(super) struct Relay<'r> {
     seen: usize,
     /// A byte of the answer has come.
     answered: bool,
+    /// How long the interim answers are that were staged for the client.
+    interim: usize,
 }
 
 impl<'r> Relay<'r> {
@@ -89,14 +91,15 @@ impl<'r> Relay<'r> {
             moved: 0,
             seen: 0,
             answered: false,
+            interim: 0,
         };
         relay.client.alarm.set(policies.idle_timeout);
         relay
     }
 
-    /// Whether the client has been sent a part of an answer.
+    /// Whether the client has been sent a part of an answer. Interim ones that are whole are none.
     pub(super) fn has_answered_client(&self) -> bool {
-        self.download.has_sent()
+        self.download.has_sent_beside(self.interim)
     }
 
     /// Drives both directions as far as they go.
@@ -209,6 +212,7 @@ impl<'r> Relay<'r> {
         let body = head.forward(&reply, self.download.pending());
         let length = head.len;
         if head.is_interim() {
+            self.interim = self.download.pending().len();
             self.inbox.consume(length);
             return Ok(Head::Interim);
         }
