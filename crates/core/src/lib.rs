@@ -61,7 +61,7 @@ pub use nearest::nearest;
 pub use pick::context::{Attempts, NoEndpoint, PickContext};
 pub use pick::lease::{Lease, Outcome};
 pub use pick::picker::{Picker, PickerSeed};
-pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt, Refusal};
+pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt, Refusal, Score};
 pub use published::{Published, Reader};
 pub use rng::Rng;
 pub use snapshot::{Candidate, Group, Snapshot, Standing};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use evenkeel_core::strategy::{self, Place, Value, registry};
 use evenkeel_core::{
-    Endpoint, Fallback, Lease, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed,
-    Receipt, Refusal, Snapshot,
+    Compared, Endpoint, Exclusion, Fallback, Lease, Load, Membership, Nanos, Outcome, PickContext,
+    Picker, PickerSeed, Receipt, Refusal, Score, Snapshot,
 };
 use proptest::prelude::*;
 
@@ -233,21 +233,30 @@ fn changes(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Re
             receipt.candidates.remove(at);
         });
     }
+    all.extend(changed_refusals(receipt, at));
+    all
+}
+
+/// Changes of who was full, as far as anyone was.
+fn changed_refusals(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Receipt)> {
     let refused = receipt.excluded.iter();
     let full = refused
         .filter(|other| other.refusal == Refusal::Full)
         .count();
-    if full > 0 {
-        let at = receipt.excluded.len() - full + at.index(full);
-        change("refusal", &|receipt| {
-            receipt.excluded[at].refusal = Refusal::NotInService
-        });
-        change("who refused", &|receipt| receipt.excluded[at].index += 1);
-        change("one less refused", &|receipt| {
-            receipt.excluded.remove(at);
-        });
+    if full == 0 {
+        return Vec::new();
     }
-    all
+    // Those that had been tried come first.
+    let at = receipt.excluded.len() - full + at.index(full);
+    let [mut reason, mut who, mut less] = [receipt.clone(), receipt.clone(), receipt.clone()];
+    reason.excluded[at].refusal = Refusal::NotInService;
+    who.excluded[at].index += 1;
+    less.excluded.remove(at);
+    vec![
+        ("why one refused", reason),
+        ("who refused", who),
+        ("one less refused", less),
+    ]
 }
 
 /// In turn the next place always leads to another endpoint.
@@ -279,6 +288,107 @@ fn another_place_in_the_schedule_is_found() {
     }
 }
 
+/// Three in turn with a slot each.
+fn three_slots() -> Snapshot {
+    let strategy = registry::build("round_robin", &[]).expect("registered");
+    let mut members = Membership::new("receipts", strategy);
+    for id in ["a", "b", "c"] {
+        members.upsert(Endpoint::new(id, "10.0.0.1:80").with_capacity(1));
+    }
+    members.snapshot()
+}
+
+/// What only a race leads to, written by hand: all are full one after the other, though a slot was
+/// free all the time. The search begins again, gives those that were full another chance, and only
+/// them: the first endpoint had been tried.
+#[test]
+fn a_slot_that_moves_is_found() {
+    let refused = |index, refusal| Exclusion { index, refusal };
+    let compared = |index, in_flight| Compared {
+        index,
+        weight: 256,
+        load: Load {
+            in_flight,
+            penalty: 0,
+        },
+        score: Score::LoadOverWeight(u64::from(in_flight) << 8, 256),
+    };
+    let receipt = Receipt {
+        generation: 1,
+        attempt: 1,
+        cursor: Some(Place::new(0, 3)),
+        draws: vec![0, 0],
+        candidates: vec![compared(1, 1), compared(2, 0)],
+        excluded: vec![
+            refused(0, Refusal::Tried),
+            refused(1, Refusal::Full),
+            refused(2, Refusal::Full),
+        ],
+        chosen: Some(2),
+        fallback: Some(Fallback::Scan),
+        ..Receipt::default()
+    };
+    assert_eq!(receipt.derive(&three_slots()), Ok(()));
+}
+
+/// An endpoint without a cap is never full, so nobody can pretend that it was.
+#[test]
+fn a_made_up_refusal_is_found() {
+    let snapshot = Scene {
+        specs: vec![
+            Spec {
+                weight: 1,
+                factor: 256,
+                tier: 0,
+                cap: None,
+                healthy: true,
+            };
+            3
+        ],
+        strategy: 0,
+        root: 1,
+        held: 0,
+        failures: 0,
+        tried: 0,
+        capped: false,
+    };
+    let snapshot = snapshot.snapshot();
+    let made_up = |excluded| Receipt {
+        generation: 1,
+        cursor: Some(Place::new(0, 3)),
+        chosen: Some(1),
+        excluded,
+        ..Receipt::default()
+    };
+    let refusal = Refusal::Full;
+    let full = made_up(vec![Exclusion { index: 0, refusal }]);
+    assert!(full.derive(&snapshot).is_err());
+    assert_eq!(full.derive(&three_slots()), Ok(()), "with a cap it may be");
+}
+
+/// A decision reads each load once, however many it draws.
+#[test]
+fn a_load_is_read_once() {
+    let integer = |name: &str, n| (name.to_owned(), Value::Integer(n));
+    let choices = [integer("scan", 0), integer("choices", 10)];
+    let strategy = registry::build("least_request", &choices).expect("registered");
+    let mut members = Membership::new("receipts", strategy);
+    for at in 0..8 {
+        members.upsert(Endpoint::new(format!("e{at}"), "10.0.0.1:80"));
+    }
+    let snapshot = members.snapshot();
+    let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+    let mut receipt = Receipt::default();
+    for _ in 0..200 {
+        drop(picker.pick_traced(&snapshot, &PickContext::at(NOW), &mut receipt));
+        let mut read: Vec<u32> = receipt.candidates.iter().map(|one| one.index).collect();
+        let count = read.len();
+        read.sort_unstable();
+        read.dedup();
+        assert_eq!(read.len(), count, "{receipt:?}");
+    }
+}
+
 /// Receipts come from files: nonsense must not make a derivation panic.
 #[test]
 fn nonsense_is_refused() {
@@ -302,7 +412,7 @@ fn nonsense_is_refused() {
             one.index = u32::MAX;
         }
         nonsense.excluded = vec![
-            evenkeel_core::Exclusion {
+            Exclusion {
                 index: 77,
                 refusal: Refusal::Tried,
             };
