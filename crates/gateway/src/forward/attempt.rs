@@ -1,7 +1,11 @@
 //! One attempt: a connection to the endpoint that was chosen, and the relay over it.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Poll, ready};
+
+use tokio::net::TcpStream;
 
 use super::client::Client;
 use super::relay::{Failure, Finished, Relay};
@@ -36,11 +40,26 @@ pub(super) async fn attempt(
             result => return result,
         }
     }
-    let stream = connect(&endpoint.target, policies.connect_timeout)
-        .await
-        .map_err(AttemptError::Connect)?;
+    let stream = connect_for(client, endpoint, policies).await?;
     let carrier = Carrier::new(endpoint, stream);
     relay(client, request, carrier, policies).await
+}
+
+/// Opens a connection, unless the client goes away in the meantime.
+async fn connect_for(
+    client: &mut Client,
+    endpoint: &LocalEndpoint,
+    policies: &Policies,
+) -> Result<TcpStream, AttemptError> {
+    let mut connecting = pin!(connect(&endpoint.target, policies.connect_timeout));
+    poll_fn(|cx| {
+        if let Poll::Ready(result) = connecting.as_mut().poll(cx) {
+            return Poll::Ready(result.map_err(AttemptError::Connect));
+        }
+        ready!(client.poll_gone(cx));
+        Poll::Ready(Err(AttemptError::Relay(Failure::ClientGone, false)))
+    })
+    .await
 }
 
 /// Whether sending it a second time does no harm, and all of it is still here.

@@ -27,6 +27,9 @@ const LINGER: Nanos = Nanos::from_secs(1);
 /// How much of such a request is read and dropped, in bytes.
 const LINGER_BYTES: usize = 1 << 20;
 
+/// How much of the next requests is read to see whether the client is still there, in bytes.
+const READ_AHEAD: usize = 16 * 1024;
+
 /// Serves a connection in a task of its own.
 pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: IpAddr) {
     worker.connections.set(worker.connections.get() + 1);
@@ -39,6 +42,7 @@ pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: Ip
         alarm: worker.alarms.alarm(),
         peer: peer.to_string().into(),
         request_id: String::new(),
+        ended: false,
     };
     tokio::task::spawn_local(client.run());
 }
@@ -55,6 +59,8 @@ pub(super) struct Client {
     /// The id of the request in hand; its memory serves the next one too.
     pub(super) request_id: String,
     pub(super) trusted: bool,
+    /// The client has ended its side.
+    ended: bool,
 }
 
 /// What comes next on a connection.
@@ -129,6 +135,26 @@ impl Client {
             Poll::Ready(Ok(_)) => Poll::Ready(Wait::More),
             Poll::Pending => self.alarm.poll_due(cx).map(|()| Wait::Late),
         }
+    }
+
+    /// Ready when the client has torn its connection down. An end of its side alone is no reason to
+    /// give up: it may wait for its answer.
+    ///
+    /// For whoever waits for something else than the client. No system call while it is silent;
+    /// what it sends is kept for the next reader. Behind [`READ_AHEAD`] nothing is noticed.
+    #[inline]
+    pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.inbox.data().len() < READ_AHEAD && !self.ended {
+            // Says nothing without a buffer; only what is there needs one.
+            if ready!(self.stream.poll_read_ready(cx)).is_err() {
+                return Poll::Ready(());
+            }
+            match ready!(self.inbox.poll_fill(&mut self.stream, cx)) {
+                Ok(count) => self.ended = count == 0,
+                Err(_) => return Poll::Ready(()),
+            }
+        }
+        Poll::Pending
     }
 
     /// Answers a request that cannot be read, and closes.

@@ -113,9 +113,17 @@ impl<'r> Relay<'r> {
         if let Poll::Ready(result) = self.poll_download(cx) {
             return Poll::Ready(result);
         }
+        if self.awaits_endpoint() && self.client.poll_gone(cx).is_ready() {
+            return Poll::Ready(Err(Failure::ClientGone));
+        }
         self.mind_progress();
         ready!(self.client.alarm.poll_due(cx));
         Poll::Ready(Err(self.timed_out()))
+    }
+
+    /// Whether nothing is read from the client at the moment.
+    fn awaits_endpoint(&self) -> bool {
+        self.uploaded || !self.request.upload.is_flushed()
     }
 
     fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {

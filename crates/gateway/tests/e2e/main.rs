@@ -5,12 +5,17 @@
 
 #![expect(clippy::expect_used, reason = "tests say what they expect")]
 
+mod answers;
 mod bodies;
+mod cancellation;
+mod failures;
 mod fields;
 mod interim;
 mod limits;
+mod membership;
 mod pipelining;
 mod plain;
+mod protection;
 mod smuggling;
 mod upgrade;
 mod versions;
@@ -34,6 +39,36 @@ fn post(body: impl AsRef<[u8]>) -> Vec<u8> {
     let length = body.len();
     let head = format!("POST /p HTTP/1.1\r\nHost: a.example\r\nContent-Length: {length}\r\n\r\n");
     [head.as_bytes(), body].concat()
+}
+
+/// Runs `work` on that many threads at once, each with its number, and waits for all of them.
+fn together(threads: usize, work: impl Fn(usize) + Sync) {
+    let work = &work;
+    std::thread::scope(|scope| {
+        for number in 0..threads {
+            scope.spawn(move || work(number));
+        }
+    });
+}
+
+/// Demands an answer of the gateway's own: this status, this error in `Proxy-Status` (RFC 9209) and
+/// in a JSON body, and the request id in both places.
+#[track_caller]
+fn assert_own(response: &Response, status: u16, error: &str) {
+    assert_eq!(response.status, status, "{response:?}");
+    let reason = response.field("proxy-status").expect("a Proxy-Status");
+    let start = format!("evenkeel; error={error}");
+    let rest = reason
+        .strip_prefix(&start)
+        .unwrap_or_else(|| panic!("{start} is not {reason}"));
+    assert!(
+        rest.is_empty() || rest.starts_with("; details=\"") && rest.ends_with('"'),
+        "{reason}"
+    );
+    assert_eq!(response.field("content-type"), Some("application/json"));
+    let id = response.field("x-request-id").expect("a request id");
+    let body = format!("{{\"error\":\"{error}\",\"cluster\":\"web\",\"request_id\":\"{id}\"}}\n");
+    assert_eq!(response.text(), body);
 }
 
 /// Bytes that show when some are lost, doubled or moved.
