@@ -3,6 +3,7 @@
 mod toys;
 
 use evenkeel_core::strategy::{Value, registry};
+use evenkeel_core::{Admin, Endpoint, Membership, PickContext, Picker, PickerSeed};
 use evenkeel_testkit::laws::{self, Law, Subject};
 
 /// The subject of a module below: a strategy by its name, or one of its other forms.
@@ -116,6 +117,27 @@ fn a_toy_obeys_every_law() {
     for law in laws::LAWS {
         let verdict = law.check(&Subject::new(toys::honest()));
         assert_eq!(verdict, Ok(()), "{}", law.name);
+    }
+}
+
+/// Whatever a strategy proposes, the pipeline around it lets nobody through who may not be chosen.
+#[test]
+fn a_careless_toy_does_not_get_its_way() {
+    let (toy, _) = toys::broken()
+        .into_iter()
+        .find(|(_, law)| *law == "only_eligible_endpoints")
+        .expect("a careless toy");
+    let mut members = Membership::new("toys", toy);
+    for id in ["a", "b", "c", "d"] {
+        members.upsert(Endpoint::new(id, "10.0.0.1:80"));
+    }
+    members.set_admin("a", Admin::Draining).expect("known");
+    members.set_admin("b", Admin::Disabled).expect("known");
+    let snapshot = members.snapshot();
+    let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+    for _ in 0..500 {
+        let lease = picker.pick(&snapshot, &PickContext::default());
+        assert!(lease.expect("two are open").index() >= 2);
     }
 }
 

@@ -53,6 +53,7 @@ mod tests {
         let half = PanicThreshold::default();
         assert!(half.is_crossed(1, 3));
         assert!(!half.is_crossed(2, 4));
+        assert!(half.is_crossed(49, 100));
         assert!(!PanicThreshold::OFF.is_crossed(0, 4));
     }
 

@@ -49,7 +49,30 @@ fn leases_come_back(subject: &Subject) -> Verdict {
     }
     let left = in_flight(&snapshot);
     ensure!(left == 0, "{left} of 90 requests are left in flight");
+    blame(subject)?;
     removal_and_return(subject)
+}
+
+/// Only a failure weighs on an endpoint: who goes away blames nobody.
+fn blame(subject: &Subject) -> Verdict {
+    let snapshot = cluster(subject, &[1]).snapshot();
+    let mut run = Run::new(73, 0);
+    let half_life = snapshot.failure_half_life();
+    let in_flight = snapshot.candidates()[0].state().in_flight();
+    drop(run.hold(&snapshot)?);
+    for (outcome, expected) in [
+        (Outcome::Cancelled, 0),
+        (Outcome::Success, 0),
+        (Outcome::Failure, 256),
+    ] {
+        run.hold(&snapshot)?.finish(outcome, NOW);
+        let penalty = in_flight.load(NOW, half_life).penalty;
+        ensure!(
+            penalty == expected,
+            "{outcome:?} weighs {penalty}/256 of a request"
+        );
+    }
+    Ok(())
 }
 
 fn removal_and_return(subject: &Subject) -> Verdict {
