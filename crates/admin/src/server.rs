@@ -33,7 +33,6 @@ pub async fn serve(
 }
 
 /// The admin API as a service, without a socket.
-#[must_use]
 pub fn router(control: Control, token: Option<Token>) -> Router {
     let guarded = Router::new()
         .nest("/api/v1", api::router())

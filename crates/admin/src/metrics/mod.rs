@@ -1,8 +1,6 @@
 //! `/metrics`: what Prometheus scrapes.
 
 mod collector;
-#[cfg(test)]
-mod exposition;
 mod sample;
 
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! A strict reader of the text format (0.0.4), for tests: what it does not understand is a mistake.
+//! A strict reader of the text format (0.0.4): what it does not understand is a mistake.
 
 use std::collections::BTreeMap;
 
@@ -24,6 +24,8 @@ impl Series {
             .all(|(name, value)| self.labels.get(*name).is_some_and(|own| own == value))
     }
 }
+
+type Labels = Vec<(String, String)>;
 
 /// Reads a page, and checks that families are whole, in one piece, described, and free of doubles.
 pub(crate) fn read(page: &str) -> BTreeMap<String, Family> {
@@ -82,10 +84,10 @@ fn belongs(sample: &str, family: &str, kind: &str) -> bool {
 
 /// Buckets ascend and are cumulative; the last is `+Inf` and equals the count.
 fn check_histograms(name: &str, family: &Family) {
-    let mut by_labels: BTreeMap<Vec<(String, String)>, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut by_labels: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
     for sample in &family.samples {
         let own = |(key, value): (&String, &String)| (key.clone(), value.clone());
-        let labels: Vec<_> = sample
+        let labels: Labels = sample
             .labels
             .iter()
             .map(own)

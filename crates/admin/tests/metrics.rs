@@ -1,0 +1,155 @@
+//! `/metrics`, read by a strict reader.
+
+mod support;
+
+use support::Host;
+use support::exposition::{self, Family};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+fn value(family: &Family, labels: &[(&str, &str)]) -> f64 {
+    let found: Vec<f64> = family
+        .samples
+        .iter()
+        .filter(|sample| sample.has(labels) && !sample.name.ends_with("_bucket"))
+        .map(|sample| sample.value)
+        .collect();
+    assert_eq!(found.len(), 1, "{labels:?}");
+    found[0]
+}
+
+#[tokio::test]
+async fn every_series_is_there_from_the_start() {
+    let host = Host::start(None).await;
+    let answer = host.get("/metrics").await;
+    assert_eq!(
+        answer.header("content-type"),
+        "text/plain; version=0.0.4; charset=utf-8"
+    );
+    let families = exposition::read(&answer.text);
+    let kinds: Vec<(&str, &str, usize)> = families
+        .iter()
+        .map(|(name, family)| (name.as_str(), family.kind.as_str(), family.samples.len()))
+        .collect();
+    // Two endpoints of one cluster, none of the other, and each cluster's own answers.
+    assert_eq!(
+        kinds,
+        [
+            ("evenkeel_build_info", "gauge", 1),
+            ("evenkeel_connections", "gauge", 1),
+            ("evenkeel_decisions_total", "counter", 2 * 4),
+            ("evenkeel_endpoint_weight", "gauge", 2 * 2),
+            ("evenkeel_in_flight", "gauge", 2),
+            ("evenkeel_panic", "gauge", 2),
+            (
+                "evenkeel_request_duration_seconds",
+                "histogram",
+                4 * (19 + 2)
+            ),
+            ("evenkeel_requests_total", "counter", 4 * 6),
+            ("evenkeel_upstream_connections", "gauge", 2 * 2),
+        ]
+    );
+    let zeroes = families.iter().filter(|(name, _)| {
+        !["evenkeel_build_info", "evenkeel_endpoint_weight"].contains(&name.as_str())
+    });
+    for (name, family) in zeroes {
+        assert!(
+            family.samples.iter().all(|sample| sample.value == 0.0),
+            "{name}"
+        );
+    }
+    let weights = &families["evenkeel_endpoint_weight"];
+    for kind in ["configured", "effective"] {
+        assert_eq!(value(weights, &[("endpoint", "b"), ("kind", kind)]), 5.0);
+    }
+    let build = &families["evenkeel_build_info"].samples[0];
+    assert_eq!(build.labels["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_who_answered() {
+    let host = Host::start(None).await;
+    let upstream = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = upstream.local_addr().expect("bound");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = upstream.accept().await {
+            tokio::spawn(async move {
+                let mut buffer = [0; 4096];
+                while stream.read(&mut buffer).await.is_ok_and(|count| count > 0) {
+                    let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+                    stream.write_all(answer).await.expect("written");
+                }
+            });
+        }
+    });
+    for id in ["a", "b"] {
+        let path = format!("/api/v1/clusters/web/endpoints/{id}");
+        host.send("DELETE", &path, &[], b"").await;
+    }
+    let all = "/api/v1/clusters/web/endpoints";
+    let odd = "c\\\"d";
+    let sent = serde_json::json!({"id": odd, "address": address.to_string()});
+    assert_eq!(host.call("POST", all, &sent.to_string()).await.status, 201);
+    let front = host.control.listeners()[0].address();
+    assert_eq!(get(front).await, 204);
+    assert_eq!(get(front).await, 204);
+    let path = "/api/v1/clusters/web/endpoints/c%5C%22d";
+    host.call("PATCH", path, r#"{"admin": "draining"}"#).await;
+    assert_eq!(get(front).await, 503);
+
+    let families = exposition::read(&host.get("/metrics").await.text);
+    let requests = &families["evenkeel_requests_total"];
+    let of = |endpoint, class| {
+        [
+            ("cluster", "web"),
+            ("endpoint", endpoint),
+            ("code_class", class),
+        ]
+    };
+    assert_eq!(value(requests, &of(odd, "2xx")), 2.0);
+    assert_eq!(value(requests, &of("", "5xx")), 1.0);
+    let decisions = &families["evenkeel_decisions_total"];
+    let outcome = |word| [("cluster", "web"), ("outcome", word)];
+    assert_eq!(value(decisions, &outcome("picked")), 2.0);
+    assert_eq!(value(decisions, &outcome("none")), 1.0);
+    let durations = &families["evenkeel_request_duration_seconds"];
+    let count = durations
+        .samples
+        .iter()
+        .find(|sample| sample.name.ends_with("_count") && sample.has(&[("endpoint", odd)]));
+    assert_eq!(count.map(|sample| sample.value), Some(2.0));
+
+    let web = host.get("/api/v1/clusters/web").await.json();
+    assert_eq!(web["totals"]["requests"], 3);
+    assert_eq!(web["totals"]["gateway_answers"], 1);
+    assert_eq!(web["totals"]["codes"]["2xx"], 2);
+    assert_eq!(web["endpoints"][0]["requests"], 2);
+}
+
+#[tokio::test]
+async fn open_metrics_are_for_those_who_ask() {
+    let host = Host::start(None).await;
+    let accept = [(
+        "accept",
+        "application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
+    )];
+    let answer = host.send("GET", "/metrics", &accept, b"").await;
+    assert!(
+        answer
+            .header("content-type")
+            .starts_with("application/openmetrics-text")
+    );
+    assert!(answer.text.ends_with("# EOF\n"));
+}
+
+async fn get(address: std::net::SocketAddr) -> u16 {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let request = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    stream.write_all(request).await.expect("written");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.expect("an answer");
+    text.get(9..12)
+        .and_then(|code| code.parse().ok())
+        .expect("a status")
+}

@@ -1,0 +1,149 @@
+//! A gateway with its admin API on a free port, and a client that sends what it is told.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub(crate) mod exposition;
+
+use std::net::SocketAddr;
+
+use evenkeel_config::{Environment, Token, parse};
+use evenkeel_gateway::{Control, Gateway};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Two clusters: `web` with endpoints `a` and `b`, where nobody listens, and the empty `idle`.
+pub(crate) const CONFIG: &str = r#"
+[runtime]
+workers = 1
+
+[[listener]]
+name = "front"
+address = "127.0.0.1:0"
+cluster = "web"
+
+[cluster.web]
+endpoints = [
+  { id = "a", address = "127.0.0.1:1" },
+  { id = "b", address = "127.0.0.1:2", weight = 5, zone = "z1", labels = { version = "2" } },
+]
+
+[cluster.idle]
+endpoints = []
+"#;
+
+/// A running gateway with its admin API.
+pub(crate) struct Host {
+    pub(crate) control: Control,
+    pub(crate) gateway: Option<Gateway>,
+    address: SocketAddr,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) text: String,
+}
+
+impl Host {
+    /// Starts one with [`CONFIG`].
+    pub(crate) async fn start(token: Option<&str>) -> Self {
+        let (config, report) = parse("test.toml", CONFIG, &Environment::empty());
+        let config = config.unwrap_or_else(|| panic!("{report}"));
+        let gateway = Gateway::start(&config, 7).await.expect("free ports");
+        let control = gateway.control();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let token = token.map(|text| Token::new(text).expect("a token"));
+        let served =
+            evenkeel_admin::serve(listener, control.clone(), token, std::future::pending());
+        tokio::spawn(served);
+        Self {
+            control,
+            gateway: Some(gateway),
+            address,
+        }
+    }
+
+    /// Sends a call with a JSON body.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.send(
+            method,
+            path,
+            &[("content-type", "application/json")],
+            body.as_bytes(),
+        )
+        .await
+    }
+
+    /// Sends a call without a body.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"").await
+    }
+
+    /// Sends any call.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: admin\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let mut stream = TcpStream::connect(self.address).await.expect("it listens");
+        stream.write_all(head.as_bytes()).await.expect("written");
+        // A refusal may come before the body is read.
+        let _ = stream.write_all(body).await;
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes).await;
+        Answer::read(&String::from_utf8(bytes).expect("UTF-8"))
+    }
+}
+
+impl Answer {
+    fn read(text: &str) -> Self {
+        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        let mut lines = head.lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1));
+        let fields = lines.filter_map(|line| line.split_once(": "));
+        Self {
+            status: status.and_then(|code| code.parse().ok()).expect("a status"),
+            headers: fields
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+                .collect(),
+            text: body.to_owned(),
+        }
+    }
+
+    /// A header, or nothing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    /// The detail of a problem document, which must be whole.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        let document = self.json();
+        assert_eq!(document["status"], status);
+        for key in ["type", "title", "instance"] {
+            assert!(document[key].is_string(), "{document}");
+        }
+        let detail = document["detail"].as_str().expect("a detail");
+        assert!(!detail.is_empty() && !detail.contains('\n'), "{detail:?}");
+        detail.to_owned()
+    }
+}
