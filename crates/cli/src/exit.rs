@@ -61,9 +61,50 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         if let Some(words) = self.words {
             let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = plain(&line);
             // Where nobody listens there is nothing to say.
             let _ = writeln!(std::io::stderr(), "evenkeel: {line}");
         }
         self.code.into()
+    }
+}
+
+/// The system's words without its number, and in lower case like ours.
+fn plain(line: &str) -> String {
+    let Some((before, rest)) = line.split_once(" (os error ") else {
+        return line.to_owned();
+    };
+    let after = rest.split_once(')').map_or("", |(_, after)| after);
+    let (ours, system) = before.rsplit_once(": ").unwrap_or(("", before));
+    let mut chars = system.chars();
+    let first = chars.next().map(|c| c.to_ascii_lowercase());
+    let system: String = first.into_iter().chain(chars).collect();
+    if ours.is_empty() {
+        format!("{system}{after}")
+    } else {
+        format!("{ours}: {system}{after}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn the_words_of_the_system_fit_into_ours() {
+        for (line, wanted) in [
+            (
+                "cannot read A.toml: No such file or directory (os error 2)",
+                "cannot read A.toml: no such file or directory",
+            ),
+            (
+                "cannot connect to a: Connection refused (os error 111); is it there?",
+                "cannot connect to a: connection refused; is it there?",
+            ),
+            ("Permission denied (os error 13)", "permission denied"),
+            ("weight 0.5 is not whole", "weight 0.5 is not whole"),
+        ] {
+            assert_eq!(plain(line), wanted);
+        }
     }
 }

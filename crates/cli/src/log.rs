@@ -33,7 +33,12 @@ pub(crate) fn one_line_for_a_panic() {
         let place = panic
             .location()
             .map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
-        let words = panic.payload_as_str().unwrap_or("no words");
+        let payload = panic.payload();
+        let words = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no words");
         output::say(&format!(
             "evenkeel: internal error{place}, please report it: {words}\n"
         ));

@@ -6,10 +6,13 @@
 mod backend;
 mod client;
 mod command;
+mod demo;
 mod exit;
 mod host;
 mod log;
 mod output;
+mod paragraph;
+mod serving;
 mod table;
 mod usage;
 

@@ -3,5 +3,5 @@
 mod law;
 mod server;
 
-pub(crate) use law::LatencyLaw;
-pub(crate) use server::{Behaviour, Work, serve};
+pub(crate) use law::{LatencyLaw, exponential};
+pub(crate) use server::{Behaviour, NAME_HEADER, Work, serve};

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::serve::ListenerExt as _;
 use evenkeel_core::Rng;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::law::{LatencyLaw, unit};
 
@@ -29,6 +29,8 @@ pub(crate) struct Behaviour {
     pub(crate) errors: f64,
     /// How many requests it works on at once; the rest waits. None: all of them.
     pub(crate) concurrency: Option<u32>,
+    /// How many may wait; more are refused with 503. None: any number.
+    pub(crate) queue: Option<u32>,
 }
 
 /// What a backend has done.
@@ -50,6 +52,8 @@ impl Work {
 struct Backend {
     behaviour: Behaviour,
     places: Option<Semaphore>,
+    /// Places for those that are worked on and those that wait.
+    queue: Option<Semaphore>,
     rng: Mutex<Rng>,
     work: Arc<Work>,
 }
@@ -63,10 +67,14 @@ pub(crate) fn serve(
     let places = behaviour
         .concurrency
         .map(|places| Semaphore::new(places as usize));
+    let queue = behaviour
+        .queue
+        .map(|queue| Semaphore::new(queue as usize + behaviour.concurrency.unwrap_or(0) as usize));
     let work = Arc::new(Work::default());
     let backend = Arc::new(Backend {
         behaviour,
         places,
+        queue,
         rng: Mutex::new(Rng::new(seed)),
         work: Arc::clone(&work),
     });
@@ -85,6 +93,9 @@ pub(crate) fn serve(
 }
 
 async fn answer(State(backend): State<Arc<Backend>>) -> Response {
+    let Some(_waiting) = backend.join_queue() else {
+        return backend.reply(StatusCode::SERVICE_UNAVAILABLE, "has too many waiting");
+    };
     let _place = match &backend.places {
         Some(places) => places.acquire().await.ok(),
         None => None,
@@ -100,14 +111,27 @@ async fn answer(State(backend): State<Arc<Backend>>) -> Response {
     let nanos = latency.as_nanos() as u64;
     backend.work.answers.fetch_add(1, Ordering::Relaxed);
     backend.work.nanos.fetch_add(nanos, Ordering::Relaxed);
-    let name = &backend.behaviour.name;
-    let (status, body) = if fails {
-        (
+    if fails {
+        return backend.reply(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("{name} failed, as it was told to\n"),
-        )
-    } else {
-        (StatusCode::OK, format!("hello from {name}\n"))
-    };
-    (status, [(NAME_HEADER, name.clone())], body).into_response()
+            "failed, as it was told to",
+        );
+    }
+    backend.reply(StatusCode::OK, "says hello")
+}
+
+impl Backend {
+    /// A place among those that are worked on or wait, if there is one.
+    fn join_queue(&self) -> Option<Option<SemaphorePermit<'_>>> {
+        match &self.queue {
+            Some(queue) => queue.try_acquire().ok().map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn reply(&self, status: StatusCode, what: &str) -> Response {
+        let name = &self.behaviour.name;
+        let body = format!("{name} {what}\n");
+        (status, [(NAME_HEADER, name.clone())], body).into_response()
+    }
 }

@@ -118,7 +118,11 @@ fn authority(text: &str) -> Result<String, String> {
     if authority.as_str().contains('@') {
         return Err(wanted());
     }
-    let port = authority.port_u16().unwrap_or(80);
+    let port = match authority.port_u16() {
+        Some(port) => port,
+        None if authority.as_str() == authority.host() => 80,
+        None => return Err(wanted()),
+    };
     Ok(format!("{}:{port}", authority.host()))
 }
 

@@ -35,6 +35,10 @@ pub(crate) struct Backend {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     concurrency: Option<u32>,
 
+    /// Let so many wait; more are refused with 503 [default: any number]
+    #[arg(long, value_name = "N", requires = "concurrency", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    queue: Option<u32>,
+
     /// The name it answers with [default: the address]
     #[arg(long, value_parser = header_text)]
     name: Option<String>,
@@ -60,6 +64,7 @@ impl Backend {
             latency: self.latency,
             errors: self.errors,
             concurrency: self.concurrency,
+            queue: self.queue,
         };
         let (_work, served) = serve(listener, behaviour, seed()?);
         tokio::select! {

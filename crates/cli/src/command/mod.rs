@@ -3,6 +3,7 @@
 mod backend;
 mod check;
 mod completions;
+mod demo;
 mod endpoint;
 mod man;
 mod serve;
@@ -24,6 +25,7 @@ pub(crate) struct Cli {
 /// What can be asked for.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Demo),
     Serve(serve::Serve),
     Check(check::Check),
     Strategies(strategies::Strategies),
@@ -37,6 +39,7 @@ pub(crate) enum Command {
 /// Does what was asked for.
 pub(crate) fn run(command: Command) -> Outcome {
     match command {
+        Command::Demo(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Strategies(command) => command.run(),

@@ -1,16 +1,13 @@
 //! `evenkeel serve`: the gateway.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use evenkeel_config::{Config, LoadError, Token};
+use evenkeel_config::{Config, LoadError};
 use evenkeel_gateway::{Control, Gateway};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
 use crate::exit::{Code, Failure};
 use crate::host::{EndSignals, event_loop, seed};
+use crate::serving::{AdminServer, bind_admin};
 use crate::{Outcome, log, output};
 
 /// Run the gateway
@@ -131,52 +128,4 @@ fn announce(control: &Control, admin: Option<&AdminServer>) -> Outcome {
         lines.push_str(&format!("admin on {}\n", admin.address()));
     }
     output::print(&lines)
-}
-
-/// Binds the admin API; a busy port is told by its name.
-pub(crate) async fn bind_admin(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| Failure::runtime(format!("admin cannot listen on {address}: {error}")))
-}
-
-/// The admin API while it runs.
-pub(crate) struct AdminServer {
-    address: SocketAddr,
-    /// Dropped, it lets the calls under way finish and ends.
-    _end: oneshot::Sender<()>,
-    _task: JoinHandle<()>,
-}
-
-impl AdminServer {
-    /// Serves on this thread's event loop.
-    pub(crate) fn start(
-        listener: TcpListener,
-        control: Control,
-        token: Option<Token>,
-    ) -> Result<Self, Failure> {
-        let address = listener
-            .local_addr()
-            .map_err(|error| Failure::runtime(format!("admin has no address: {error}")))?;
-        let (end, ended) = oneshot::channel::<()>();
-        let task = tokio::spawn(async move {
-            let ended = async move {
-                // It ends by being dropped.
-                let _ = ended.await;
-            };
-            if let Err(error) = evenkeel_admin::serve(listener, control, token, ended).await {
-                tracing::error!(%error, "the admin API ended");
-            }
-        });
-        Ok(Self {
-            address,
-            _end: end,
-            _task: task,
-        })
-    }
-
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::output::Format;
+use crate::paragraph::wrap;
 use crate::table::Table;
 use crate::{Outcome, output};
 
@@ -57,14 +58,26 @@ fn overview() -> String {
             strategy.summary.to_owned(),
         ]);
     }
-    let hint = "`evenkeel strategies NAME` tells when to use one, and what its parameters do.";
-    format!("{}\n{hint}\n", table.render())
+    let mut text = format!("{}\nWhen to use which\n", table.render());
+    for strategy in STRATEGIES {
+        text.push_str(&format!(
+            "\n{}\n{}",
+            strategy.name,
+            wrap(strategy.advice, "  ")
+        ));
+    }
+    text.push_str(
+        "\n`evenkeel strategies NAME` tells what its parameters do, and what it costs.\n",
+    );
+    text
 }
 
 fn in_full(strategy: &Descriptor) -> String {
     let mut text = format!(
-        "{}: {}\n\n{}\n\n",
-        strategy.name, strategy.summary, strategy.advice
+        "{}: {}\n\n{}\n",
+        strategy.name,
+        strategy.summary,
+        wrap(strategy.advice, "")
     );
     if !strategy.aliases.is_empty() {
         text.push_str(&format!("aliases  {}\n", strategy.aliases.join(", ")));
@@ -84,7 +97,7 @@ fn in_full(strategy: &Descriptor) -> String {
             default => format!("{default} by default"),
         };
         text.push_str(&format!(
-            "  {}: {}, {default}. {}\n",
+            "  {}: {}, {default}; {}\n",
             param.name, param.kind, param.doc
         ));
     }

@@ -1,0 +1,101 @@
+//! The gateway of the demo, and its admin API.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use evenkeel_config::{Cluster, Config, Limits, Listener, Log, Runtime};
+use evenkeel_gateway::{Control, Gateway, StartError};
+use tokio::net::TcpListener;
+
+use super::Plan;
+use super::fleet::Fleet;
+use crate::exit::Failure;
+use crate::serving::{AdminServer, bind_admin};
+
+/// Where the gateway listens unless told otherwise.
+pub(super) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+/// Where the admin API listens unless told otherwise.
+pub(super) const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9900);
+
+/// Some free port.
+const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The running gateway.
+pub(super) struct Stage {
+    gateway: Gateway,
+    control: Control,
+    admin: AdminServer,
+}
+
+impl Stage {
+    /// Starts it. A usual port that is busy is replaced by a free one; one that was asked for is not.
+    pub(super) async fn set(plan: &Plan, fleet: &Fleet, seed: u64) -> Result<Self, Failure> {
+        let admin = match plan.admin {
+            Some(address) => bind_admin(address).await?,
+            None => match TcpListener::bind(ADMIN).await {
+                Ok(listener) => listener,
+                Err(_) => bind_admin(ANY).await?,
+            },
+        };
+        let config = |address| config(plan, fleet, address);
+        let gateway = match plan.listen {
+            Some(address) => Gateway::start(&config(address), seed).await,
+            None => match Gateway::start(&config(LISTEN), seed).await {
+                Err(StartError::Bind { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
+                    Gateway::start(&config(ANY), seed).await
+                }
+                other => other,
+            },
+        };
+        let gateway = gateway.map_err(Failure::runtime)?;
+        let control = gateway.control();
+        Ok(Self {
+            admin: AdminServer::start(admin, control.clone(), None)?,
+            gateway,
+            control,
+        })
+    }
+
+    /// Sees and steers the gateway.
+    pub(super) fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Where the gateway listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.control
+            .listeners()
+            .first()
+            .map_or(LISTEN, |listener| listener.address())
+    }
+
+    /// Where its admin API listens.
+    pub(super) fn admin(&self) -> SocketAddr {
+        self.admin.address()
+    }
+
+    /// Ends it.
+    pub(super) async fn clear(self) {
+        self.gateway.stop().await;
+    }
+}
+
+fn config(plan: &Plan, fleet: &Fleet, address: SocketAddr) -> Config {
+    let mut cluster = Cluster::new("demo");
+    cluster.strategy = plan.strategy.clone();
+    cluster.endpoints = fleet.endpoints();
+    Config {
+        admin: None,
+        log: Log::default(),
+        runtime: Runtime::default(),
+        listeners: vec![Listener {
+            name: "demo".into(),
+            address,
+            cluster: Some(cluster.name.clone()),
+            limits: Limits::default(),
+            trusted_proxies: Vec::new(),
+        }],
+        clusters: vec![cluster],
+    }
+}

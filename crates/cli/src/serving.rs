@@ -1,0 +1,59 @@
+//! The admin API as `serve` and `demo` run it: on the control thread, beside the workers.
+
+use std::net::SocketAddr;
+
+use evenkeel_config::Token;
+use evenkeel_gateway::Control;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::exit::Failure;
+
+/// Binds the admin API; a busy port is told by its name.
+pub(crate) async fn bind_admin(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::runtime(format!("admin cannot listen on {address}: {error}")))
+}
+
+/// The admin API while it runs.
+pub(crate) struct AdminServer {
+    address: SocketAddr,
+    /// Dropped, it lets the calls under way finish and ends.
+    _end: oneshot::Sender<()>,
+    _task: JoinHandle<()>,
+}
+
+impl AdminServer {
+    /// Serves on this thread's event loop.
+    pub(crate) fn start(
+        listener: TcpListener,
+        control: Control,
+        token: Option<Token>,
+    ) -> Result<Self, Failure> {
+        let address = listener
+            .local_addr()
+            .map_err(|error| Failure::runtime(format!("admin has no address: {error}")))?;
+        let (end, ended) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let ended = async move {
+                // It ends by being dropped.
+                let _ = ended.await;
+            };
+            if let Err(error) = evenkeel_admin::serve(listener, control, token, ended).await {
+                tracing::error!(%error, "the admin API ended");
+            }
+        });
+        Ok(Self {
+            address,
+            _end: end,
+            _task: task,
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}

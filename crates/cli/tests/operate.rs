@@ -1,0 +1,272 @@
+//! `evenkeel endpoint` and `evenkeel strategy`: what operators change is what traffic does.
+
+mod support;
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use support::backend::CountingBackend;
+use support::{Finished, Running, file, http, run, start};
+
+/// A gateway before two counting backends.
+struct Scene {
+    gateway: Running,
+    address: SocketAddr,
+    admin: String,
+    a: CountingBackend,
+    b: CountingBackend,
+}
+
+impl Scene {
+    fn set() -> Self {
+        let (a, b) = (CountingBackend::start(), CountingBackend::start());
+        let (to_a, to_b) = (format!("{},id=a", a.address), format!("{},id=b", b.address));
+        let mut gateway = start(&[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin",
+            "127.0.0.1:0",
+            "--workers",
+            "1",
+            "--strategy",
+            "weighted_round_robin",
+            "--to",
+            &to_a,
+            "--to",
+            &to_b,
+        ]);
+        let address = gateway.address("listening on ");
+        let admin = format!("http://{}", gateway.address("admin on "));
+        Self {
+            gateway,
+            address,
+            admin,
+            a,
+            b,
+        }
+    }
+
+    /// Runs a command against this gateway.
+    fn ask(&self, arguments: &[&str]) -> Finished {
+        let flags = ["--admin", &self.admin];
+        run(&[arguments, &flags].concat())
+    }
+
+    /// Runs one that must succeed.
+    #[track_caller]
+    fn order(&self, arguments: &[&str]) -> String {
+        let ended = self.ask(arguments);
+        assert_eq!(
+            (ended.code, ended.stderr.as_str()),
+            (Some(0), ""),
+            "{ended:?}"
+        );
+        ended.stdout
+    }
+
+    /// Sends requests, and says how many of them each backend received.
+    fn traffic(&self, count: usize) -> (usize, usize) {
+        let before = (self.a.received(), self.b.received());
+        for _ in 0..count {
+            assert_eq!(http::get(self.address, "/").status, 200);
+        }
+        (self.a.received() - before.0, self.b.received() - before.1)
+    }
+}
+
+#[test]
+fn a_drained_endpoint_gets_nothing_until_it_is_enabled() {
+    let scene = Scene::set();
+    assert_eq!(scene.traffic(20), (10, 10));
+    let told = scene.order(&["endpoint", "drain", "a"]);
+    assert!(
+        told.starts_with("a: draining") && told.contains("until enabled"),
+        "{told}"
+    );
+    assert_eq!(scene.traffic(10), (0, 10));
+    scene.order(&["endpoint", "enable", "a"]);
+    assert_eq!(scene.traffic(20), (10, 10));
+    scene.order(&["endpoint", "disable", "b"]);
+    assert_eq!(scene.traffic(10), (10, 0));
+}
+
+#[test]
+fn weights_move_traffic_at_once() {
+    let scene = Scene::set();
+    scene.order(&["endpoint", "weight", "a", "3"]);
+    assert_eq!(scene.traffic(40), (30, 10));
+    let told = scene.order(&["endpoint", "weight", "a", "0"]);
+    assert!(told.contains("weight 0, takes no new requests"), "{told}");
+    assert_eq!(scene.traffic(10), (0, 10));
+}
+
+#[test]
+fn endpoints_come_and_go() {
+    let scene = Scene::set();
+    let c = CountingBackend::start();
+    let address = c.address.to_string();
+    let told = scene.order(&[
+        "endpoint",
+        "add",
+        &address,
+        "--id",
+        "rack 1/c",
+        "--weight",
+        "2",
+        "--label",
+        "version=2",
+        "--format",
+        "json",
+    ]);
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(
+        (&told["id"], &told["labels"]["version"]),
+        (&"rack 1/c".into(), &"2".into())
+    );
+    assert_eq!(scene.traffic(40), (10, 10));
+    assert_eq!(c.received(), 20);
+    scene.order(&["endpoint", "remove", "rack 1/c"]);
+    scene.order(&["endpoint", "remove", "a"]);
+    assert_eq!(scene.traffic(10), (0, 10));
+    assert_eq!(c.received(), 20);
+    let all: Value = serde_json::from_str(&scene.order(&["endpoint", "list", "--format", "json"]))
+        .expect("JSON");
+    assert_eq!(all.as_array().map(Vec::len), Some(1));
+    let table = scene.order(&["endpoint", "list"]);
+    assert!(
+        table.starts_with("id")
+            && table
+                .lines()
+                .nth(1)
+                .is_some_and(|row| row.starts_with("b "))
+    );
+}
+
+#[test]
+fn a_strategy_is_set_and_told() {
+    let scene = Scene::set();
+    assert_eq!(
+        scene.order(&["strategy", "get"]),
+        "default: weighted_round_robin smooth=true\n"
+    );
+    let told = scene.order(&["strategy", "set", "least_request", "choices=4", "scan=0"]);
+    assert_eq!(told, "default: least_request choices=4 scan=0\n");
+    assert_eq!(scene.order(&["strategy", "get"]), told);
+    scene.order(&["endpoint", "weight", "a", "9"]);
+    scene.order(&["strategy", "set", "round_robin"]);
+    assert_eq!(scene.traffic(20), (10, 10));
+    let json = scene.order(&["strategy", "get", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["name"], "round_robin");
+}
+
+#[test]
+fn refusals_are_one_line_with_the_words_of_the_gateway() {
+    let mut scene = Scene::set();
+    for (arguments, line) in [
+        (
+            &["endpoint", "drain", "c"][..],
+            "there is no endpoint \"c\" in cluster \"default\"",
+        ),
+        (
+            &["endpoint", "remove", "c"],
+            "there is no endpoint \"c\" in cluster \"default\"",
+        ),
+        (
+            &["endpoint", "list", "--cluster", "defalt"],
+            "there is no cluster \"defalt\", did you mean \"default\"?",
+        ),
+        (
+            &["endpoint", "add", "127.0.0.1:1", "--id", "a"],
+            "there is an endpoint \"a\" already in cluster \"default\"",
+        ),
+    ] {
+        assert_eq!(scene.ask(arguments).only_line(1), line);
+    }
+    let ended = scene.ask(&["endpoint", "add", "127.0.0.1:70000"]);
+    assert!(ended.only_line(1).contains("70000"), "{ended:?}");
+    let ended = scene.ask(&["strategy", "set", "least_request", "choices=99"]);
+    assert!(
+        ended
+            .only_line(1)
+            .contains("choices = 99 is not a whole number from 2 to 10")
+    );
+    assert!(scene.gateway.is_running());
+    assert_eq!(scene.traffic(20), (10, 10));
+}
+
+#[test]
+fn a_gateway_that_is_not_there_is_named() {
+    let ended = run(&["endpoint", "list", "--admin", "http://127.0.0.1:1"]);
+    let line = ended.only_line(1);
+    assert!(
+        line.contains("127.0.0.1:1") && line.contains("connection refused"),
+        "{line}"
+    );
+}
+
+#[test]
+fn with_several_clusters_one_must_be_chosen() {
+    let text = "[admin]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"one\"\n\
+                [cluster.one]\nendpoints = [\"127.0.0.1:1\"]\n[cluster.two]\nendpoints = []\n";
+    let mut gateway = start(&["serve", &file("two.toml", text)]);
+    let admin = format!("http://{}", gateway.address("admin on "));
+    let ended = run(&["endpoint", "list", "--admin", &admin]);
+    assert!(
+        ended.only_line(2).contains("--cluster (one, two)"),
+        "{ended:?}"
+    );
+    assert_eq!(
+        run(&["endpoint", "list", "--admin", &admin, "--cluster", "two"]).code,
+        Some(0)
+    );
+}
+
+#[test]
+fn a_token_is_asked_for_and_taken() {
+    let token = file("admin.token", "s3cret\n");
+    let text = format!(
+        "[admin]\naddress = \"127.0.0.1:0\"\ntoken_file = \"{token}\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n\
+         cluster = \"c\"\n[cluster.c]\nendpoints = [\"127.0.0.1:1\"]\n"
+    );
+    let mut gateway = start(&["serve", &file("token.toml", &text)]);
+    let address = gateway.address("admin on ");
+    let admin = format!("http://{address}");
+    let ended = run(&["endpoint", "list", "--admin", &admin]);
+    let line = ended.only_line(1);
+    assert!(
+        line.contains("needs a token") && line.contains("--token-file"),
+        "{line}"
+    );
+    let other = file("other.token", "wrong");
+    let ended = run(&[
+        "endpoint",
+        "list",
+        "--admin",
+        &admin,
+        "--token-file",
+        &other,
+    ]);
+    assert!(ended.only_line(1).contains("not the one"), "{ended:?}");
+    let ended = run(&[
+        "endpoint",
+        "list",
+        "--admin",
+        &admin,
+        "--token-file",
+        &token,
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = run(&[
+        "endpoint",
+        "list",
+        "--admin",
+        &admin,
+        "--token-file",
+        "no/such.token",
+    ]);
+    assert!(ended.only_line(3).contains("no/such.token"));
+    assert_eq!(http::get(address, "/healthz").status, 200);
+    assert_eq!(http::get(address, "/api/v1/clusters").status, 401);
+}

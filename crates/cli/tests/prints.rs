@@ -1,0 +1,128 @@
+//! Commands that print something and end.
+
+mod support;
+
+use serde_json::Value;
+use support::{file, run};
+
+const GOOD: &str = "[[listener]]\naddress = \"127.0.0.1:8080\"\ncluster = \"web\"\n\n\
+                    [cluster.web]\nendpoints = [\"127.0.0.1:9001\", \"127.0.0.1:9002\"]\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_good_file_is_in_order() {
+    let path = file("good.toml", GOOD);
+    let ended = run(&["check", &path]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert_eq!(
+        ended.stdout,
+        format!("{path}: in order, 1 listener, 1 cluster, 2 endpoints\n")
+    );
+    let ended = run(&["check", &path, "--format", "json"]);
+    assert_eq!(
+        (ended.code, json(&ended.stdout)),
+        (Some(0), Value::Array(Vec::new()))
+    );
+}
+
+#[test]
+fn mistakes_can_be_read_by_programs() {
+    let path = file("bad.toml", &GOOD.replace("9002", "90002"));
+    let ended = run(&["check", &path, "--format", "json"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(3), ""));
+    let all = json(&ended.stdout);
+    assert_eq!(all.as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&all[0]["severity"], &all[0]["line"]),
+        (&"error".into(), &6.into())
+    );
+    let ended = run(&["check", "no/such.toml", "--format", "json"]);
+    assert_eq!(ended.code, Some(3));
+    assert_eq!(json(&ended.stdout)[0]["file"], "no/such.toml");
+}
+
+#[test]
+fn the_schema_is_json() {
+    let ended = run(&["check", "--schema"]);
+    assert_eq!(ended.code, Some(0));
+    assert!(json(&ended.stdout)["$schema"].is_string());
+}
+
+#[test]
+fn strategies_are_listed_and_told_in_full() {
+    let ended = run(&["strategies"]);
+    assert_eq!(ended.code, Some(0));
+    for strategy in evenkeel_core::strategy::registry::STRATEGIES {
+        assert!(ended.stdout.contains(strategy.name), "{}", ended.stdout);
+        let one = run(&["strategies", strategy.name]);
+        assert_eq!(one.code, Some(0));
+        for param in strategy.params {
+            assert!(one.stdout.contains(param.doc), "{}", one.stdout);
+        }
+        for alias in strategy.aliases {
+            assert_eq!(run(&["strategies", alias]).stdout, one.stdout);
+        }
+    }
+    let all = json(&run(&["strategies", "--format", "json"]).stdout);
+    assert_eq!(
+        all.as_array().map(Vec::len),
+        Some(evenkeel_core::strategy::registry::STRATEGIES.len())
+    );
+    let one = json(&run(&["strategies", "least_connections", "--format", "json"]).stdout);
+    assert_eq!(
+        (&one["name"], &one["default"]),
+        (&"least_request".into(), &true.into())
+    );
+}
+
+#[test]
+fn completions_and_pages_are_there() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ended = run(&["completions", shell]);
+        assert_eq!(ended.code, Some(0));
+        assert!(ended.stdout.contains("evenkeel"), "{shell}");
+    }
+    let page = run(&["man"]).stdout;
+    assert!(page.contains(".TH evenkeel 1"), "{page}");
+    let page = run(&["man", "serve"]).stdout;
+    assert!(
+        page.contains("evenkeel\\-serve") && page.contains("\\-\\-listen"),
+        "{page}"
+    );
+}
+
+#[test]
+fn help_and_version_are_no_failures() {
+    for arguments in [&["--help"][..], &["help", "serve"], &["demo", "--help"]] {
+        let ended = run(arguments);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        assert!(ended.stdout.contains("Usage: evenkeel"));
+        assert!(!ended.stdout.contains('\x1b'), "colours are for terminals");
+    }
+    let version = run(&["--version"]).stdout;
+    assert_eq!(version, format!("evenkeel {}\n", env!("CARGO_PKG_VERSION")));
+    let ended = run(&[]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("Usage: evenkeel"));
+}
+
+#[test]
+fn who_stops_reading_is_not_shouted_at() {
+    let binary = env!("CARGO_BIN_EXE_evenkeel");
+    let ended = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "(sleep 0.2; exec \"$0\" completions bash; echo $? >&2) | true",
+            binary,
+        ])
+        .output()
+        .expect("a shell");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        !stderr.contains("panicked") && !stderr.contains("evenkeel:"),
+        "{stderr}"
+    );
+}

@@ -1,0 +1,197 @@
+//! `evenkeel serve`: from its first line to its last request.
+
+mod support;
+
+use support::backend::CountingBackend;
+use support::{file, http, run, start, until};
+
+#[test]
+fn a_file_becomes_a_gateway() {
+    let (a, b) = (CountingBackend::start(), CountingBackend::start());
+    let text = format!(
+        "[admin]\naddress = \"127.0.0.1:0\"\n\n[runtime]\ndrain_timeout = \"1s\"\n\n[[listener]]\nname = \"web\"\naddress = \"127.0.0.1:0\"\n\
+         cluster = \"web\"\n\n[cluster.web]\nstrategy = \"round_robin\"\nendpoints = [\"{}\", \"{}\"]\n",
+        a.address, b.address
+    );
+    let mut gateway = start(&["serve", &file("web.toml", &text)]);
+    let line = gateway.line("listening on ");
+    assert!(line.ends_with(" (web)"), "{line}");
+    let address = line.trim_end_matches(" (web)").parse().expect("an address");
+    let admin = gateway.address("admin on ");
+    until("it is ready", || http::get(admin, "/readyz").status == 200);
+    for _ in 0..20 {
+        let answer = http::get(address, "/any?thing=1");
+        assert_eq!((answer.status, answer.text.as_str()), (200, "ok\n"));
+        assert!(!answer.header("x-request-id").is_empty());
+    }
+    assert_eq!(a.received() + b.received(), 20);
+    assert!(
+        a.received() > 5 && b.received() > 5,
+        "{} {}",
+        a.received(),
+        b.received()
+    );
+    gateway.signal("TERM");
+    let ended = gateway.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.assert_calm();
+}
+
+#[test]
+fn flags_become_a_gateway_and_weights_count() {
+    let (a, b) = (CountingBackend::start(), CountingBackend::start());
+    let (heavy, light) = (format!("{},weight=3", a.address), b.address.to_string());
+    let mut gateway = start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--to",
+        &heavy,
+        "--to",
+        &light,
+        "--strategy",
+        "weighted_round_robin",
+        "--workers",
+        "1",
+    ]);
+    let address = gateway.address("listening on ");
+    for _ in 0..40 {
+        assert_eq!(http::get(address, "/").status, 200);
+    }
+    assert_eq!((a.received(), b.received()), (30, 10));
+    gateway.signal("INT");
+    assert_eq!(gateway.wait().code, Some(0));
+}
+
+#[test]
+fn a_busy_port_is_named() {
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = busy.local_addr().expect("bound").to_string();
+    let ended = run(&["serve", "--listen", &address, "--to", "127.0.0.1:1"]);
+    let line = ended.only_line(1);
+    assert!(
+        line.contains(&address) && line.contains("already in use"),
+        "{line}"
+    );
+
+    let text = format!(
+        "[[listener]]\nname = \"front\"\naddress = \"{address}\"\ncluster = \"c\"\n[cluster.c]\nendpoints = []\n"
+    );
+    let ended = run(&["serve", &file("busy.toml", &text)]);
+    let last = ended.stderr.lines().last().expect("a line");
+    assert_eq!(ended.code, Some(1));
+    assert!(
+        last.contains("listener front cannot listen on") && last.contains(&address),
+        "{last}"
+    );
+
+    let ended = run(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--to",
+        "127.0.0.1:1",
+        "--admin",
+        &address,
+    ]);
+    assert!(ended.only_line(1).contains("admin cannot listen on"));
+}
+
+#[test]
+fn a_request_in_flight_outlives_the_signal() {
+    let (backend, go) = CountingBackend::held();
+    let to = backend.address.to_string();
+    let mut gateway = start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--to",
+        &to,
+        "--admin",
+        "127.0.0.1:0",
+    ]);
+    let address = gateway.address("listening on ");
+    let admin = gateway.address("admin on ");
+    let request = std::thread::spawn(move || http::get(address, "/"));
+    until("the backend has it", || backend.received() == 1);
+    gateway.signal("TERM");
+    until("it is no longer ready", || {
+        http::try_get(admin, "/readyz").is_some_and(|answer| answer.status == 503)
+    });
+    assert_eq!(http::get(admin, "/healthz").status, 200);
+    assert!(gateway.is_running());
+    go.send(()).expect("it waits");
+    assert_eq!(request.join().expect("no panic").status, 200);
+    let ended = gateway.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.assert_calm();
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let (backend, _never) = CountingBackend::held();
+    let to = backend.address.to_string();
+    let mut gateway = start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--to",
+        &to,
+        "--admin",
+        "127.0.0.1:0",
+    ]);
+    let address = gateway.address("listening on ");
+    let admin = gateway.address("admin on ");
+    std::thread::spawn(move || http::try_get(address, "/"));
+    until("the backend has it", || backend.received() == 1);
+    gateway.signal("INT");
+    until("it drains", || {
+        http::try_get(admin, "/readyz").is_some_and(|answer| answer.status == 503)
+    });
+    gateway.signal("INT");
+    let ended = gateway.wait();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    ended.assert_calm();
+}
+
+#[test]
+fn without_an_endpoint_to_choose_the_reason_is_told_and_the_gateway_stays() {
+    let text = "[runtime]\ndrain_timeout = \"1s\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n\
+                cluster = \"c\"\n[cluster.c]\nendpoints = ";
+    let zeroes =
+        "[{ address = \"127.0.0.1:1\", weight = 0 }, { address = \"127.0.0.1:2\", weight = 0 }]";
+    for endpoints in [zeroes, "[]"] {
+        let mut gateway = start(&["serve", &file("none.toml", &format!("{text}{endpoints}\n"))]);
+        let address = gateway.address("listening on ");
+        for _ in 0..3 {
+            let answer = http::get(address, "/");
+            assert_eq!(answer.status, 503, "{answer:?}");
+            let status = answer.header("proxy-status");
+            assert!(status.contains("error=destination_unavailable"), "{status}");
+            assert!(status.contains("details="), "the reason is told: {status}");
+            let body: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
+            assert_eq!(body["error"], "destination_unavailable");
+            assert_eq!(body["cluster"], "c");
+        }
+        assert!(gateway.is_running());
+        gateway.signal("TERM");
+        let ended = gateway.wait();
+        assert_eq!(ended.code, Some(0));
+        ended.assert_calm();
+    }
+}
+
+#[test]
+fn the_log_is_as_the_file_says() {
+    let text = "[runtime]\ndrain_timeout = \"1s\"\n[log]\nformat = \"json\"\n[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"c\"\n\
+                [cluster.c]\nendpoints = [\"127.0.0.1:1\"]\n";
+    let mut gateway = start(&["serve", &file("log.toml", text)]);
+    gateway.line("listening on ");
+    gateway.signal("TERM");
+    let ended = gateway.wait();
+    assert!(!ended.stderr.is_empty());
+    for line in ended.stderr.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert!(line["level"].is_string(), "{line}");
+    }
+}

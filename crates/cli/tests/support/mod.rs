@@ -1,0 +1,180 @@
+//! The binary as users run it, on free ports, and what it talks to.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub(crate) mod backend;
+pub(crate) mod http;
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long anything may take. Nothing is judged by it: it ends tests that would hang.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that runs.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Starts `evenkeel` with these arguments.
+pub(crate) fn start(arguments: &[&str]) -> Running {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(arguments)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary is built");
+    let (sender, lines) = channel();
+    let stdout = BufReader::new(child.stdout.take().expect("piped"));
+    std::thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut stderr = child.stderr.take().expect("piped");
+    let stderr = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stderr.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    Running {
+        child,
+        lines,
+        seen: Vec::new(),
+        stderr: Some(stderr),
+    }
+}
+
+/// Runs `evenkeel` to its end.
+pub(crate) fn run(arguments: &[&str]) -> Finished {
+    start(arguments).wait()
+}
+
+impl Running {
+    /// Waits for a line of stdout that begins so, and returns what follows.
+    #[track_caller]
+    pub(crate) fn line(&mut self, beginning: &str) -> String {
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.seen.push(line.clone());
+            if let Some(rest) = line.strip_prefix(beginning) {
+                return rest.to_owned();
+            }
+        }
+        let _ = self.child.kill();
+        let stderr = self.stderr.take().map(|thread| thread.join());
+        panic!("no line {beginning:?} in {:?}; {stderr:?}", self.seen);
+    }
+
+    /// Waits for a line that begins so and goes on with an address.
+    #[track_caller]
+    pub(crate) fn address(&mut self, beginning: &str) -> SocketAddr {
+        let rest = self.line(beginning);
+        let word = rest.split_whitespace().next().expect("an address");
+        word.parse().expect("an address")
+    }
+
+    /// Sends a signal, by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(sent.expect("kill is there").success());
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child").is_none()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> Finished {
+        let mut rest = std::mem::take(&mut self.seen);
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            rest.push(line);
+        }
+        let mut stdout = rest.join("\n");
+        if !stdout.is_empty() {
+            stdout.push('\n');
+        }
+        let status = self.child.wait().expect("a child");
+        let stderr = self.stderr.take().expect("waited for once");
+        Finished {
+            code: status.code(),
+            stdout,
+            stderr: stderr.join().expect("it only reads"),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that failed must not leave it behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Finished {
+    /// The one line of stderr, of a command that failed with this code and printed nothing else.
+    #[track_caller]
+    pub(crate) fn only_line(&self, code: i32) -> &str {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        self.assert_calm();
+        let line = self.stderr.trim_end();
+        line.strip_prefix("evenkeel: ").expect("it says who speaks")
+    }
+
+    /// Nothing in it looks like a crash.
+    #[track_caller]
+    pub(crate) fn assert_calm(&self) {
+        for word in ["panicked", "backtrace", "internal error", "RUST_"] {
+            assert!(!self.stderr.contains(word), "{self:?}");
+        }
+    }
+}
+
+/// Writes a file of its own and returns its path.
+pub(crate) fn file(name: &str, text: &str) -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a place for files of tests");
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+/// Waits until it is so.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let pause = Duration::from_millis(10);
+    for _ in 0..PATIENCE.as_millis() / pause.as_millis() {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(pause);
+    }
+    panic!("it never came to be that {what}");
+}
