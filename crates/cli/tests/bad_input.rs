@@ -93,59 +93,57 @@ fn files_that_cannot_be_read_are_exit_3_in_a_line() {
     }
 }
 
+/// Runs each, and looks for a part of the one line that it says.
+fn refused(cases: &[(&[&str], &str)]) {
+    for (arguments, part) in cases {
+        let ended = run(arguments);
+        let line = ended.only_line(2);
+        assert!(line.contains(part), "{arguments:?}: {line}");
+    }
+}
+
 #[test]
-fn a_wrong_command_line_is_exit_2_in_a_line() {
-    let to = ["serve", "--listen", "127.0.0.1:0", "--to"];
-    let cases: &[(&[&str], &str)] = &[
-        (
-            &[to[0], to[1], to[2], to[3], "127.0.0.1:9001,weight=0.5"],
-            "weight 0.5 is not a whole number from 0 to 65535",
-        ),
-        (
-            &[to[0], to[1], to[2], to[3], "127.0.0.1:9001,weight=-1"],
-            "weight -1 is not",
-        ),
-        (
-            &[to[0], to[1], to[2], to[3], "127.0.0.1:9001,weight=70000"],
-            "weight 70000 is not",
-        ),
-        (&[to[0], to[1], to[2], to[3], "127.0.0.1:0"], "port 0"),
-        (&[to[0], to[1], to[2], to[3], "127.0.0.1"], "has no port"),
-        (
-            &[
-                to[0],
-                to[1],
-                to[2],
-                to[3],
-                "127.0.0.1:1",
-                "--strategy",
-                "nope",
-            ],
-            "there is no strategy \"nope\"",
-        ),
-        (
-            &[
-                to[0],
-                to[1],
-                to[2],
-                to[3],
-                "127.0.0.1:1",
-                "--admin",
-                "0.0.0.0:1",
-            ],
-            "needs a token",
-        ),
+fn wrong_flags_of_serve_are_exit_2_in_a_line() {
+    let to = |to: &str, part: &str| {
+        let ended = run(&["serve", "--listen", "127.0.0.1:0", "--to", to]);
+        let line = ended.only_line(2);
+        assert!(line.contains(part), "{to}: {line}");
+    };
+    let range = "is not a whole number from 0 to 65535";
+    to("127.0.0.1:9001,weight=0.5", &format!("weight 0.5 {range}"));
+    to("127.0.0.1:9001,weight=-1", &format!("weight -1 {range}"));
+    to(
+        "127.0.0.1:9001,weight=70000",
+        &format!("weight 70000 {range}"),
+    );
+    to("127.0.0.1:0", "port 0");
+    to("127.0.0.1", "has no port");
+    let ok = ["serve", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1"];
+    let with = |flag, value, part: &str| {
+        let ended = run(&[&ok[..], &[flag, value]].concat());
+        assert!(ended.only_line(2).contains(part), "{ended:?}");
+    };
+    with("--strategy", "nope", "there is no strategy \"nope\"");
+    with("--admin", "0.0.0.0:1", "needs a token");
+    with("--workers", "0", "--workers 0 is not");
+    with("--lisen", "x", "'--listen'");
+    refused(&[
+        (&["serve"], "required"),
+        (&ok[..3], "--to"),
         (
             &["serve", "--listen", "127.0.0.1:70000", "--to", "h:1"],
             "70000",
         ),
-        (&["serve"], "required"),
-        (&["serve", "--listen", "127.0.0.1:0"], "--to"),
         (
             &["serve", "a.toml", "--listen", "127.0.0.1:0", "--to", "h:1"],
             "cannot be used with",
         ),
-        (&["serve", "--lisen", "x"], "'--listen'"),
+    ]);
+}
+
+#[test]
+fn wrong_arguments_of_other_commands_are_exit_2_in_a_line() {
+    refused(&[
         (&["nonsense"], "nonsense"),
         (
             &["strategies", "least_requst"],
@@ -169,10 +167,5 @@ fn a_wrong_command_line_is_exit_2_in_a_line() {
         ),
         (&["man", "nonsense"], "there is no command \"nonsense\""),
         (&["completions", "dosbox"], "dosbox"),
-    ];
-    for (arguments, part) in cases {
-        let ended = run(arguments);
-        let line = ended.only_line(2);
-        assert!(line.contains(part), "{arguments:?}: {line}");
-    }
+    ]);
 }
