@@ -197,10 +197,14 @@ impl RawClient {
         self.ended || !self.received.is_empty()
     }
 
-    /// Whether the connection is still open, as far as can be seen from here.
-    pub fn is_open(&mut self) -> bool {
-        self.try_receive(Deadline::after(Duration::from_millis(1)));
-        !self.ended
+    /// Waits for what comes next: whether it is the end.
+    #[track_caller]
+    pub fn hears_the_end(&mut self) -> bool {
+        let deadline = Deadline::after(PATIENCE);
+        while self.received.is_empty() && !self.ended {
+            self.receive(deadline);
+        }
+        self.received.is_empty()
     }
 
     #[track_caller]

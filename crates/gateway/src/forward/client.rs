@@ -118,7 +118,7 @@ impl Client {
                 begun = true;
                 self.alarm.set(header);
             }
-            match poll_fn(|cx| self.poll_more(fresh, cx)).await {
+            match poll_fn(|cx| self.poll_more(cx)).await {
                 Wait::More => {}
                 Wait::Late if begun => return Next::Refused(TOO_SLOW),
                 Wait::Late | Wait::Over => return Next::Closed,
@@ -126,13 +126,13 @@ impl Client {
         }
     }
 
-    fn poll_more(&mut self, fresh: bool, cx: &mut Context<'_>) -> Poll<Wait> {
-        if self.inbox.is_empty() && self.worker.is_leaving(fresh) {
-            return Poll::Ready(Wait::Over);
-        }
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Wait> {
         match self.inbox.poll_fill(&mut self.stream, cx) {
             Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Wait::Over),
             Poll::Ready(Ok(_)) => Poll::Ready(Wait::More),
+            Poll::Pending if self.worker.closing.get() && self.inbox.is_empty() => {
+                Poll::Ready(Wait::Over)
+            }
             Poll::Pending => self.alarm.poll_due(cx).map(|()| Wait::Late),
         }
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_http1::{GatewayReply, ProxyError, gateway_reply};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 use super::Listener;
 use crate::forward;
@@ -16,13 +17,14 @@ use crate::worker::Worker;
 /// How long to wait when the system has no descriptor for us.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Accepts for as long as the worker lives.
+/// Accepts until it is told to stop.
 pub(crate) async fn accept(
     worker: Rc<Worker>,
     listener: Arc<Listener>,
     socket: std::net::TcpListener,
+    stop: Rc<Notify>,
 ) {
-    let socket = match tokio::net::TcpListener::from_std(socket) {
+    let socket = match TcpListener::from_std(socket) {
         Ok(socket) => socket,
         Err(error) => {
             tracing::error!(listener = listener.name(), %error, "cannot accept");
@@ -31,13 +33,32 @@ pub(crate) async fn accept(
     };
     worker.shared.listener_ready();
     loop {
-        match socket.accept().await {
+        let accepted = tokio::select! {
+            accepted = socket.accept() => accepted,
+            () = stop.notified() => break,
+        };
+        match accepted {
             Ok((stream, peer)) => welcome(&worker, &listener, stream, peer),
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
                 tracing::warn!(listener = listener.name(), %error, "cannot accept");
                 tokio::time::sleep(BACK_OFF).await;
             }
+        }
+    }
+    welcome_the_last(&worker, &listener, socket);
+}
+
+/// Takes in whom the system has let in already: closing the socket would reset their connections,
+/// with requests in them.
+fn welcome_the_last(worker: &Rc<Worker>, listener: &Arc<Listener>, socket: TcpListener) {
+    let Ok(socket) = socket.into_std() else {
+        return;
+    };
+    while let Ok((stream, peer)) = socket.accept() {
+        let ready = stream.set_nonblocking(true);
+        if let Ok(stream) = ready.and_then(|()| TcpStream::from_std(stream)) {
+            welcome(worker, listener, stream, peer);
         }
     }
 }

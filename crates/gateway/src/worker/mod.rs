@@ -27,7 +27,7 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     /// Answers close their connection.
     pub(crate) draining: Cell<bool>,
-    /// Nobody is accepted any more.
+    /// Connections without a request are closed.
     pub(crate) closing: Cell<bool>,
     /// Connections of clients.
     pub(crate) connections: Cell<usize>,
@@ -62,12 +62,6 @@ impl Worker {
         let now = self.clock.now();
         self.alarms.advance(now);
         now
-    }
-
-    /// Whether a connection that waits for a request should end; a fresh one is heard out as long
-    /// as connections are accepted.
-    pub(crate) fn is_leaving(&self, fresh: bool) -> bool {
-        self.closing.get() || (self.draining.get() && !fresh)
     }
 
     /// Appends a new request id: 128 random bits in hexadecimal.

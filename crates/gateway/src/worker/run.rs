@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::LocalSet;
 
 use super::Worker;
@@ -20,6 +20,10 @@ const COMMANDS: usize = 64;
 
 /// How often stale connections are looked for, in ticks.
 const TIDY_EVERY: u32 = 20;
+
+/// How long those who were accepted last have to send their request, at most; they connected when we
+/// still seemed to be there.
+const LAST_CALL: Duration = Duration::from_millis(200);
 
 /// How often a draining worker looks whether it is done.
 const DRAIN_POLL: Duration = Duration::from_millis(20);
@@ -70,23 +74,18 @@ pub(crate) fn spawn(
 }
 
 async fn run(worker: Rc<Worker>, sockets: Vec<TcpListener>, mut commands: mpsc::Receiver<Command>) {
-    let mut accepting: Vec<_> = sockets
-        .into_iter()
-        .zip(worker.shared.listeners.iter())
-        .map(|(socket, listener)| {
-            tokio::task::spawn_local(listener::accept(
-                Rc::clone(&worker),
-                Arc::clone(listener),
-                socket,
-            ))
-        })
-        .collect();
+    let mut accepting = Vec::with_capacity(sockets.len());
+    for (socket, listener) in sockets.into_iter().zip(worker.shared.listeners.iter()) {
+        let stop = Rc::<Notify>::default();
+        accepting.push(Rc::clone(&stop));
+        let (worker, listener) = (Rc::clone(&worker), Arc::clone(listener));
+        tokio::task::spawn_local(listener::accept(worker, listener, socket, stop));
+    }
     tokio::task::spawn_local(tick(Rc::clone(&worker)));
     while let Some(command) = commands.recv().await {
         match command {
             Command::Drain => {
                 worker.draining.set(true);
-                worker.alarms.wake_all();
                 let worker = Rc::clone(&worker);
                 let accepting = std::mem::take(&mut accepting);
                 tokio::task::spawn_local(async move { drain(&worker, accepting).await });
@@ -103,12 +102,16 @@ async fn run(worker: Rc<Worker>, sockets: Vec<TcpListener>, mut commands: mpsc::
     }
 }
 
-/// Keeps accepting for a while, since whoever sends requests learns late that we leave.
-async fn drain(worker: &Worker, accepting: Vec<tokio::task::JoinHandle<()>>) {
-    tokio::time::sleep(duration(worker.shared.drain_grace)).await;
-    for task in accepting {
-        task.abort();
+/// Keeps accepting for a while, since whoever sends requests learns late that we leave. Kept
+/// connections get that while too: closed at once, some would be under a request on its way, and an
+/// answer that says so ends them without loss.
+async fn drain(worker: &Worker, accepting: Vec<Rc<Notify>>) {
+    let grace = duration(worker.shared.drain_grace);
+    tokio::time::sleep(grace).await;
+    for stop in accepting {
+        stop.notify_one();
     }
+    tokio::time::sleep(LAST_CALL.min(grace)).await;
     worker.closing.set(true);
     worker.alarms.wake_all();
     while worker.connections.get() > 0 {

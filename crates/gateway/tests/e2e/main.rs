@@ -8,6 +8,7 @@
 mod answers;
 mod bodies;
 mod cancellation;
+mod drain;
 mod failures;
 mod fields;
 mod interim;
