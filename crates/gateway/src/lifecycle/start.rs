@@ -9,6 +9,7 @@ use std::time::Duration;
 use evenkeel_config::{self as config, Config};
 use evenkeel_core::{DuplicateId, Membership, Nanos};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::shared::Shared;
@@ -58,6 +59,7 @@ pub struct Gateway {
     control: Control,
     shared: Arc<Shared>,
     workers: Vec<WorkerHandle>,
+    resolving: JoinHandle<()>,
     drain_timeout: Duration,
 }
 
@@ -98,12 +100,12 @@ impl Gateway {
             .iter()
             .map(|worker| worker.commands.clone())
             .collect();
-        let resolving = Arc::clone(&shared);
-        tokio::spawn(async move { resolving.resolver.run().await });
+        let resolver = Arc::clone(&shared);
         Ok(Self {
             control: Control::new(Arc::clone(&shared), commands.into()),
             shared,
             workers,
+            resolving: tokio::spawn(async move { resolver.resolver.run().await }),
             drain_timeout,
         })
     }
@@ -129,16 +131,28 @@ impl Gateway {
         finished
     }
 
-    /// Ends now; requests in flight are cut.
+    /// Ends now; requests in flight are cut. Returns when all threads have ended.
     pub async fn stop(mut self) {
-        for worker in std::mem::take(&mut self.workers) {
+        for worker in &self.workers {
+            // One that has ended need not be told.
             let _ = worker.commands.send(Command::Stop).await;
-            if tokio::task::spawn_blocking(move || worker.thread.join())
-                .await
-                .is_err()
-            {
+        }
+        for worker in std::mem::take(&mut self.workers) {
+            let ended = tokio::task::spawn_blocking(move || worker.thread.join()).await;
+            if !matches!(ended, Ok(Ok(()))) {
                 tracing::error!("a worker ended by a panic");
             }
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.resolving.abort();
+        for worker in &self.workers {
+            // Controls may outlive the gateway, so their end of the channel says nothing. One that
+            // has no room for a command is stuck, and would not hear of this either.
+            let _ = worker.commands.try_send(Command::Stop);
         }
     }
 }

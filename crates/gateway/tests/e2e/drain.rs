@@ -158,3 +158,24 @@ fn g10_an_idle_gateway_leaves_soon() {
     );
     drop(idle);
 }
+
+/// A gateway that is dropped ends, though somebody still holds its control.
+#[test]
+fn a_dropped_gateway_ends() {
+    let upstream = Upstream::ok("ok");
+    let config = evenkeel_testkit::config([upstream.endpoint("a")]);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("an event loop");
+    let gateway = runtime
+        .block_on(evenkeel_gateway::Gateway::start(&config, 1))
+        .expect("it starts");
+    let control = gateway.control();
+    let address = control.listeners()[0].address();
+    let mut client = RawClient::sending(address, GET);
+    assert_eq!(client.response().status, 200);
+    drop(gateway);
+    client.expect_end();
+    eventually("nobody listens", || TcpStream::connect(address).is_err());
+}
