@@ -153,3 +153,25 @@ async fn get(address: std::net::SocketAddr) -> u16 {
         .and_then(|code| code.parse().ok())
         .expect("a status")
 }
+
+#[tokio::test]
+async fn the_reference_lists_every_metric_as_it_is() {
+    let host = Host::start(None).await;
+    let page = include_str!("../../../docs/reference/metrics.md");
+    let metrics = host.get("/metrics").await.text;
+    for (name, family) in exposition::read(&metrics) {
+        let labels = family.samples[0].labels.keys();
+        let labels: Vec<String> = labels.filter(|label| *label != "le").cloned().collect();
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}` | {} |", family.kind)));
+        let row = row.unwrap_or_else(|| panic!("no row for {name}, a {}", family.kind));
+        let told = row.split('|').nth(3).expect("a cell of labels");
+        let mut told: Vec<&str> = told
+            .split(',')
+            .map(|label| label.trim().trim_matches('`'))
+            .collect();
+        told.sort_unstable();
+        assert_eq!(told, labels, "{name}");
+    }
+}

@@ -7,9 +7,9 @@ use super::Cli;
 use crate::{Outcome, output};
 
 /// Print completions for a shell
-///
-/// For example: evenkeel completions bash > /etc/bash_completion.d/evenkeel
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  evenkeel completions bash > /etc/bash_completion.d/evenkeel")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]

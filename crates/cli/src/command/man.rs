@@ -7,9 +7,9 @@ use crate::exit::Failure;
 use crate::{Outcome, output};
 
 /// Print the manual page, or that of one command
-///
-/// For example: evenkeel man serve | man -l -
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  evenkeel man serve | man -l -")]
 pub(crate) struct Man {
     /// The command
     command: Option<String>,

@@ -6,6 +6,8 @@ mod completions;
 mod demo;
 mod endpoint;
 mod man;
+#[cfg(test)]
+mod reference;
 mod serve;
 mod strategies;
 mod strategy;

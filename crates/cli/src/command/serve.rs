@@ -31,15 +31,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ENDPOINT", requires = "listen")]
     to: Vec<String>,
 
-    /// How endpoints are chosen; `evenkeel strategies` lists them
+    /// How endpoints are chosen; `evenkeel strategies` lists them [default: least_request]
     #[arg(long, value_name = "NAME", requires = "listen")]
     strategy: Option<String>,
 
-    /// Offer the admin API and /metrics on this loopback address
+    /// Offer the admin API and /metrics on this loopback address [default: off]
     #[arg(long, value_name = "ADDRESS", requires = "listen")]
     admin: Option<String>,
 
-    /// How many workers: a number, or auto for one per core
+    /// How many workers: a number, or auto for one per core [default: auto]
     #[arg(long, value_name = "N", requires = "listen")]
     workers: Option<String>,
 }
