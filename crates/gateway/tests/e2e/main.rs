@@ -17,6 +17,7 @@ mod membership;
 mod pipelining;
 mod plain;
 mod protection;
+mod race;
 mod smuggling;
 mod upgrade;
 mod versions;

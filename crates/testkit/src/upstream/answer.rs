@@ -14,6 +14,8 @@ pub enum Act {
     Wait(Duration),
     /// Waits until a test opens the gate.
     Await(Gate),
+    /// Ends the connection in order unless another request begins within this time.
+    Idle(Duration),
     /// Ends the connection in order.
     Close,
     /// Tears the connection down with a RST.

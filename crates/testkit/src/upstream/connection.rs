@@ -143,7 +143,8 @@ impl<'l> Connection<'l> {
             Act::Send(bytes) => return self.send(&bytes),
             Act::Wait(span) => thread::sleep(span),
             Act::Await(gate) => gate.pass(),
-            Act::Close => {
+            Act::Idle(span) if self.hears_within(span) => {}
+            Act::Idle(_) | Act::Close => {
                 let _ = self.stream.shutdown(Shutdown::Write);
                 return Err(Ended);
             }
@@ -163,6 +164,15 @@ impl<'l> Connection<'l> {
             }
         }
         Ok(())
+    }
+
+    /// Whether anything comes within `span`; it is left where it is.
+    fn hears_within(&self, span: Duration) -> bool {
+        let span = span.max(Duration::from_micros(1));
+        let _ = self.stream.set_read_timeout(Some(span));
+        let heard = !self.received.is_empty() || self.stream.peek(&mut [0]).is_ok();
+        let _ = self.stream.set_read_timeout(None);
+        heard
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Ended> {
