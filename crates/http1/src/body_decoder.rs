@@ -61,6 +61,8 @@ pub struct BodyDecoder {
     /// The trailer section as far as it has come.
     section: Vec<u8>,
     trailers: Trailers,
+    /// The sender's Connection fields as one list, where they name other fields.
+    named: Vec<u8>,
 }
 
 /// Where in the body the next byte stands.
@@ -96,6 +98,9 @@ enum State {
 
 impl BodyDecoder {
     /// Makes a decoder for a body framed this way.
+    ///
+    /// A body whose head is at hand is better read with that head's `body_decoder`, which also knows
+    /// what its Connection fields say on trailers.
     #[must_use]
     pub const fn new(framing: Framing) -> Self {
         let state = match framing {
@@ -110,7 +115,22 @@ impl BodyDecoder {
             extension_debt: 0,
             section: Vec::new(),
             trailers: Trailers::new(),
+            named: Vec::new(),
         }
+    }
+
+    /// The same, for a head whose Connection fields have these values and name other fields. Those
+    /// are left out of the trailer section (RFC 9110 section 7.6.1).
+    #[cold]
+    pub(crate) fn naming<'b>(framing: Framing, values: impl Iterator<Item = &'b [u8]>) -> Self {
+        let mut decoder = Self::new(framing);
+        if framing == Framing::Chunked {
+            for value in values {
+                decoder.named.extend_from_slice(value);
+                decoder.named.push(b',');
+            }
+        }
+        decoder
     }
 
     /// Reads up to and including the next run of data, or all of the input if it has none.
@@ -282,7 +302,7 @@ impl BodyDecoder {
     fn end_trailers(&mut self) -> Result<(), BadChunk> {
         if !self.section.is_empty() {
             self.section.extend_from_slice(b"\r\n");
-            self.trailers = Trailers::parse(&self.section)?;
+            self.trailers = Trailers::parse(&self.section, &self.named)?;
             self.section = Vec::new();
         }
         Ok(())

@@ -23,8 +23,9 @@ pub(crate) enum Kind {
     Host,
     /// `endpoint-load-metrics` and its binary form: for balancers only.
     LoadReport,
-    /// One of the others, spelt with `_` for `-`. Gateway interfaces of the CGI family cannot tell
-    /// the two apart.
+    /// One of the others, spelt with `_` for `-`, which gateway interfaces of the CGI family cannot
+    /// tell apart; or a framing field with other signs between its words, which only a sender who
+    /// looks for a sloppy endpoint has a use for.
     LookAlike,
     /// Everything else.
     Plain,
@@ -70,11 +71,12 @@ impl Kind {
             (19, b'p') => (b"proxy-authorization", Self::ProxyAuthorization),
             (21, b'e') => (b"endpoint-load-metrics", Self::LoadReport),
             (25, b'e') => (b"endpoint-load-metrics-bin", Self::LoadReport),
+            _ if resembles_framing(name) => return Self::LookAlike,
             _ => return Self::Plain,
         };
         if name.eq_ignore_ascii_case(known) {
             kind
-        } else if looks_alike(name, known) {
+        } else if looks_alike(name, known) || resembles_framing(name) {
             Self::LookAlike
         } else {
             Self::Plain
@@ -95,6 +97,32 @@ fn looks_alike(name: &[u8], known: &[u8]) -> bool {
     })
 }
 
+/// Tells whether a name is a framing field's but for signs that are neither letters nor digits, such
+/// as `Transfer--Encoding` or `ContentLength`.
+#[inline]
+fn resembles_framing(name: &[u8]) -> bool {
+    // Length and two letters rule out nearly every other field.
+    let [first, second, ..] = *name else {
+        return false;
+    };
+    let candidate = match (first | 0x20, second | 0x20) {
+        (b't', letter) => letter == b'r',
+        (b'c', letter) => letter == b'o',
+        (letter, _) => !letter.is_ascii_lowercase(),
+    };
+    candidate && name.len() >= b"contentlength".len() && has_framing_letters(name)
+}
+
+#[cold]
+fn has_framing_letters(name: &[u8]) -> bool {
+    let letters = || {
+        name.iter()
+            .filter(|byte| byte.is_ascii_alphanumeric())
+            .map(u8::to_ascii_lowercase)
+    };
+    letters().eq(*b"contentlength") || letters().eq(*b"transferencoding")
+}
+
 #[cfg(test)]
 mod tests {
     use super::Kind;
@@ -112,6 +140,14 @@ mod tests {
             ("Transfer-encoding", Kind::TransferEncoding),
             ("transfer_encoding", Kind::LookAlike),
             ("X_Forwarded-For", Kind::LookAlike),
+            ("Transfer---Encoding", Kind::LookAlike),
+            ("Transfer.Encoding", Kind::LookAlike),
+            ("TransferEncoding", Kind::LookAlike),
+            ("-content-length", Kind::LookAlike),
+            ("X-Content-Length", Kind::Plain),
+            ("Content-Lengths", Kind::Plain),
+            ("Cache-Control", Kind::Plain),
+            ("Content-Encoding", Kind::Plain),
             ("Accept", Kind::Plain),
             ("Cookie", Kind::Plain),
             ("Content-Type", Kind::Plain),

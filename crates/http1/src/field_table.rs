@@ -2,10 +2,12 @@
 
 use httparse::Header;
 
+use crate::body_decoder::BodyDecoder;
 use crate::connection;
 use crate::edit::Edit;
 use crate::field::write_field;
 use crate::field_kind::Kind;
+use crate::framing::Framing;
 use crate::limits::HEADERS_MAX;
 
 const WORDS: usize = HEADERS_MAX / 64;
@@ -123,6 +125,16 @@ impl<'s, 'b> FieldTable<'s, 'b> {
             .map(|field| field.value)
     }
 
+    /// Makes the decoder of the body behind this head.
+    #[inline]
+    pub(crate) fn body_decoder(&self, framing: Framing, nominates: bool) -> BodyDecoder {
+        if nominates {
+            BodyDecoder::naming(framing, self.of_kind(Kind::Connection))
+        } else {
+            BodyDecoder::new(framing)
+        }
+    }
+
     /// Tells whether the sender's Connection fields name this one.
     fn nominated(&self, name: &str) -> bool {
         self.of_kind(Kind::Connection).any(|value| {
@@ -174,14 +186,13 @@ impl<'s, 'b> FieldTable<'s, 'b> {
     ) {
         out.extend_from_slice(&self.head[start..self.line_start(0)]);
         for (index, field) in self.list.iter().enumerate() {
-            match Kind::of(field.name) {
-                Kind::Plain => {
-                    let gone = rules.edit.drops(field.name)
-                        || (rules.nominates && self.nominated(field.name));
-                    if !gone {
-                        write_field(field.name, field.value, out);
-                    }
-                }
+            let kind = Kind::of(field.name);
+            if rules.nominates && !rules.kept.contains(&kind) && self.nominated(field.name) {
+                continue;
+            }
+            match kind {
+                Kind::Plain if rules.edit.drops(field.name) => {}
+                Kind::Plain => write_field(field.name, field.value, out),
                 kind if rules.marks.has(index) => special(kind, field, out),
                 _ => write_field(field.name, field.value, out),
             }
@@ -196,6 +207,8 @@ pub(crate) struct CopyRules<'a> {
     pub(crate) marks: Marks,
     /// The sender's Connection fields name others.
     pub(crate) nominates: bool,
+    /// What they cannot name away.
+    pub(crate) kept: &'static [Kind],
     /// What the operator asked for.
     pub(crate) edit: &'a Edit<'a>,
 }

@@ -25,21 +25,29 @@ impl Framing {
     }
 }
 
-/// Reads the value of a Content-Length field: 1*DIGIT that fits in a u64 (RFC 9110 section 8.6).
+/// The largest Content-Length that is taken: 2^63 - 1.
+///
+/// nginx, Go and the JVM's servers count in signed 64 bits and hyper keeps the two largest numbers
+/// for itself; a length that one of them cannot hold must not reach it.
+const LENGTH_MAX: u64 = i64::MAX as u64;
+
+/// Reads the value of a Content-Length field: 1*DIGIT (RFC 9110 section 8.6), at most
+/// [`LENGTH_MAX`].
 ///
 /// Signs, separators, other bases, lists and the empty value are all `None`; so is a number that
-/// does not fit.
+/// is too large.
 pub(crate) fn content_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() {
         return None;
     }
-    value.iter().try_fold(0_u64, |length, &byte| {
+    let length = value.iter().try_fold(0_u64, |length, &byte| {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
         length.checked_mul(10)?.checked_add(u64::from(digit))
-    })
+    });
+    length.filter(|&length| length <= LENGTH_MAX)
 }
 
 /// A Content-Length in its shortest form.

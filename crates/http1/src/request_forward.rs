@@ -42,10 +42,10 @@ pub struct Forward<'a> {
 impl RequestHead<'_, '_> {
     /// Appends the canonical head for the endpoint to `out`, and says how its body is to be sent.
     ///
-    /// It is an HTTP/1.1 head in origin-form. Fields keep their order, case and number; the
-    /// hop-by-hop ones and those that the client's Connection field names are gone, and so are
-    /// `Forwarded` from an untrusted peer, `Proxy-Authorization`, and fields that differ from a
-    /// framing or gateway field only by `_` for `-`. A client cannot name away Host,
+    /// It is an HTTP/1.1 head in origin-form. Fields keep their order, case and number. Gone are the
+    /// hop-by-hop ones and those that the client's Connection field names, `Forwarded` from an
+    /// untrusted peer, `Proxy-Authorization`, and fields that differ from a framing or gateway field
+    /// only by `_` for `-`, or from a framing field only by signs. A client cannot name away Host,
     /// Content-Length, Expect or what the gateway adds: `X-Forwarded-For`, `-Proto`, `-Host` and
     /// `x-request-id`.
     ///
@@ -72,6 +72,7 @@ impl RequestHead<'_, '_> {
         let rules = CopyRules {
             marks,
             nominates: self.facts.connection.nominates,
+            kept: &[Kind::Host, Kind::ContentLength, Kind::Expect],
             edit: &via.edit,
         };
         self.fields

@@ -2,6 +2,7 @@
 
 use httparse::{Error, Status};
 
+use crate::body_decoder::BodyDecoder;
 use crate::field::{Field, Fields};
 use crate::field_table::FieldTable;
 use crate::framing::Framing;
@@ -202,6 +203,14 @@ impl<'s, 'b> RequestHead<'s, 'b> {
         self.authority().map(|authority| split_port(authority).0)
     }
 
+    /// Makes the decoder of the body behind this head, which leaves out trailer fields that the
+    /// sender's Connection fields name. Allocates only when they name any.
+    #[must_use]
+    pub fn body_decoder(&self) -> BodyDecoder {
+        self.fields
+            .body_decoder(self.framing, self.facts.connection.nominates)
+    }
+
     /// All fields as they were received, also those that are not passed on.
     #[must_use]
     pub fn fields(&self) -> Fields<'s, 'b> {
@@ -271,18 +280,16 @@ fn refusal(error: Error, text: &[u8]) -> Reject {
     }
 }
 
-/// Tells whether a request line ends in `HTTP/` and two digits with a dot, or may still do so.
+/// Tells whether a request line names a version of HTTP other than ours, by the first byte in which
+/// it differs from `HTTP/1.` and a digit. What follows may not be there yet, and the answer must not
+/// depend on that.
 fn names_other_version(text: &[u8]) -> bool {
     let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let Some(version) = line.splitn(3, |&byte| byte == b' ').nth(2) else {
-        return false;
-    };
-    let digit_at = |at: usize| version.get(at).is_none_or(u8::is_ascii_digit);
-    version.len() >= 6
-        && version.len() <= 8
-        && version.starts_with(b"HTTP/")
-        && digit_at(5)
-        && version.get(6).is_none_or(|&byte| byte == b'.')
-        && digit_at(7)
+    let version = line.splitn(3, |&byte| byte == b' ').nth(2);
+    let version = version.unwrap_or_default();
+    match version.iter().zip(b"HTTP/1.").position(|(a, b)| a != b) {
+        None => version.get(7).is_some_and(u8::is_ascii_digit),
+        Some(5) => version[5].is_ascii_digit(),
+        Some(_) => false,
+    }
 }

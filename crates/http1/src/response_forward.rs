@@ -62,6 +62,7 @@ impl ResponseHead<'_, '_> {
         let rules = CopyRules {
             marks: self.fields.marks(),
             nominates: self.connection.nominates,
+            kept: &[Kind::ContentLength],
             edit: &to.edit,
         };
         let mut length_due = self.keep_length;

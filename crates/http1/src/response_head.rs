@@ -2,6 +2,7 @@
 
 use httparse::{Error, Header, Status};
 
+use crate::body_decoder::BodyDecoder;
 use crate::connection::ConnectionOptions;
 use crate::field::{Field, Fields};
 use crate::field_table::FieldTable;
@@ -166,6 +167,14 @@ impl<'s, 'b> ResponseHead<'s, 'b> {
     #[must_use]
     pub fn reason(&self) -> &'b str {
         self.reason
+    }
+
+    /// Makes the decoder of the body behind this head, which leaves out trailer fields that the
+    /// sender's Connection fields name. Allocates only when they name any.
+    #[must_use]
+    pub fn body_decoder(&self) -> BodyDecoder {
+        self.fields
+            .body_decoder(self.framing, self.connection.nominates)
     }
 
     /// All fields as they were received, also those that are not passed on.

@@ -2,6 +2,7 @@
 
 use httparse::{EMPTY_HEADER, Status};
 
+use crate::connection::options;
 use crate::field::{Field, write_field};
 use crate::field_kind::Kind;
 use crate::reject::BadChunk;
@@ -69,8 +70,8 @@ impl Trailers {
     }
 
     /// Reads a trailer section that ends in its empty line. Every line ends in CRLF: the decoder
-    /// has seen to that.
-    pub(crate) fn parse(section: &[u8]) -> Result<Self, BadChunk> {
+    /// has seen to that. Fields in the list `named` are left out.
+    pub(crate) fn parse(section: &[u8], named: &[u8]) -> Result<Self, BadChunk> {
         let mut slots = [EMPTY_HEADER; TRAILER_FIELDS_MAX];
         let fields = match httparse::parse_headers(section, &mut slots) {
             Ok(Status::Complete((len, fields))) if len == section.len() => fields,
@@ -92,7 +93,10 @@ impl Trailers {
         };
         let mut trailers = Self::new();
         for field in fields {
-            trailers.push(field.name, field.value);
+            let name = field.name.as_bytes();
+            if !options(named).any(|option| option.eq_ignore_ascii_case(name)) {
+                trailers.push(field.name, field.value);
+            }
         }
         Ok(trailers)
     }

@@ -3,10 +3,10 @@
 mod support;
 
 use evenkeel_http1::{
-    BodyDecoder, BodyEncoder, CHUNK_EXTENSION_BYTES_MAX, Encoding, Framing, Reject,
+    Asked, BodyDecoder, BodyEncoder, CHUNK_EXTENSION_BYTES_MAX, Encoding, Framing, Reject,
     TRAILER_BYTES_MAX, TRAILER_FIELDS_MAX, Trailers,
 };
-use support::decoded;
+use support::{decoded, request, response};
 
 /// Reads a chunked body at several splits, which must agree.
 fn chunked(input: &[u8]) -> Result<(Vec<u8>, usize, bool), &'static str> {
@@ -266,4 +266,22 @@ fn chunk_sizes_are_hexadecimal() {
         encoder.chunk_start(len, &mut out);
         assert_eq!(out, line.as_bytes());
     }
+}
+
+/// RFC 9110 section 7.6.1 means trailer fields as well.
+#[test]
+fn e06_trailer_fields_that_connection_names_are_gone() {
+    let body = b"0\r\nX-Foo: 1\r\nX-Bar: 2\r\n\r\n";
+    let check = |mut decoder: BodyDecoder| {
+        let piece = decoder.decode(body).expect("well-formed");
+        assert!(piece.done);
+        assert_eq!(decoder.trailers().lines(), b"X-Bar: 2\r\n");
+    };
+    let fields = "Connection: close\r\nConnection: x-FOO\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let text = format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}");
+    request(text.as_bytes(), |head| check(head.body_decoder()));
+    let text = format!("HTTP/1.1 200 OK\r\n{fields}");
+    response(text.as_bytes(), Asked::default(), |head| {
+        check(head.body_decoder())
+    });
 }

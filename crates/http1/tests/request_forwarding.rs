@@ -48,6 +48,35 @@ fn e06_hop_by_hop_and_nominated_fields_are_gone() {
 }
 
 #[test]
+fn e06_fields_with_rules_of_their_own_can_be_named_away_too() {
+    let trusted = Forward {
+        trusted: true,
+        ..VIA
+    };
+    let sent = forwarded(
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: forwarded, endpoint-load-metrics\r\n\
+         Forwarded: for=x\r\nendpoint-load-metrics: x\r\n\r\n",
+        &trusted,
+    );
+    assert_eq!(sent, format!("GET / HTTP/1.1\r\nHost: a\r\n{}", added("a")));
+}
+
+#[test]
+fn e02_fields_that_resemble_a_framing_field_are_gone() {
+    let sent = forwarded(
+        "GET / HTTP/1.1\r\nHost: a\r\nTransfer_Encoding: chunked\r\n\
+         Transfer---Encoding: chunked\r\nTransferEncoding: chunked\r\n-content.length: 5\r\n\
+         X-Transfer-Encoding: chunked\r\n\r\n",
+        &VIA,
+    );
+    let kept = "X-Transfer-Encoding: chunked\r\n";
+    assert_eq!(
+        sent,
+        format!("GET / HTTP/1.1\r\nHost: a\r\n{kept}{}", added("a"))
+    );
+}
+
+#[test]
 fn e06_a_client_cannot_name_away_the_length() {
     let sent = forwarded(
         "POST / HTTP/1.1\r\nHost: a\r\nConnection: content-length, expect\r\nContent-Length: 3\r\n\

@@ -409,3 +409,14 @@ fn e19_heads_have_limits() {
         Err("more fields than the limit")
     );
 }
+
+#[test]
+fn e06_all_but_the_length_can_be_named_away() {
+    let text = "HTTP/1.1 200 OK\r\nConnection: forwarded, host, x-a, content-length\r\n\
+                Forwarded: x\r\nHost: x\r\nX-A: 1\r\nX-B: 2\r\nContent-Length: 0\r\n\r\n";
+    let (sent, _) = relayed(text, GET, &TO_11);
+    assert_eq!(
+        sent,
+        "HTTP/1.1 200 OK\r\nX-B: 2\r\nContent-Length: 0\r\nx-request-id: id-1\r\n\r\n"
+    );
+}
