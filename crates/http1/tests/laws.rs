@@ -5,7 +5,7 @@ mod support;
 
 use evenkeel_http1::{
     Asked, BodyDecoder, BodyEncoder, Encoding, Field, Framing, Limits, RequestHead, ResponseHead,
-    Slots, Trailers, fuzz_chunked, fuzz_request, fuzz_response,
+    Slots, Trailers, fuzz_chunked_body, fuzz_request_head, fuzz_response_head,
 };
 use proptest::prelude::*;
 use support::{VIA, decoded};
@@ -98,20 +98,20 @@ fn verdict(bytes: &[u8]) -> Result<Option<usize>, ()> {
 proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        fuzz_request(&bytes);
-        fuzz_response(&bytes);
-        fuzz_chunked(&bytes);
+        fuzz_request_head(&bytes);
+        fuzz_response_head(&bytes);
+        fuzz_chunked_body(&bytes);
     }
 
     #[test]
     fn near_requests_never_break_a_promise(bytes in request_text()) {
-        fuzz_request(&bytes);
+        fuzz_request_head(&bytes);
     }
 
     #[test]
     fn near_responses_never_break_a_promise(bytes in response_text()) {
-        fuzz_response(&bytes);
-        fuzz_response(&[bytes, vec![b'x']].concat());
+        fuzz_response_head(&bytes);
+        fuzz_response_head(&[bytes, vec![b'x']].concat());
     }
 
     #[test]
@@ -125,7 +125,7 @@ proptest! {
             0..10,
         ),
     ) {
-        fuzz_chunked(parts.concat().as_bytes());
+        fuzz_chunked_body(parts.concat().as_bytes());
     }
 
     /// Every prefix is incomplete until the whole head is there, or was refused early for good.

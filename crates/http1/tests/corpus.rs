@@ -1,0 +1,52 @@
+//! Every input that a fuzzer found worth keeping, through the functions that the fuzzer calls.
+
+use evenkeel_http1::{fuzz_chunked_body, fuzz_exchange, fuzz_request_head, fuzz_response_head};
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+
+/// The committed inputs of a target, in the order of their names.
+fn corpus(target: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/corpus")
+        .join(target);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    paths.sort();
+    assert!(paths.len() > 9, "{folder:?} holds {} inputs", paths.len());
+    paths
+}
+
+/// Runs all inputs of a target and names those that break a promise.
+fn run(target: &str, check: fn(&[u8])) {
+    let broken: Vec<_> = corpus(target)
+        .into_iter()
+        .filter(|path| {
+            let bytes = fs::read(path).expect("readable");
+            catch_unwind(|| check(&bytes)).is_err()
+        })
+        .collect();
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[test]
+fn request_heads_keep_their_promises() {
+    run("request_head", fuzz_request_head);
+}
+
+#[test]
+fn response_heads_keep_their_promises() {
+    run("response_head", fuzz_response_head);
+}
+
+#[test]
+fn chunked_bodies_keep_their_promises() {
+    run("chunked_body", fuzz_chunked_body);
+}
+
+#[test]
+fn exchanges_keep_their_promises() {
+    run("exchange", fuzz_exchange);
+}
