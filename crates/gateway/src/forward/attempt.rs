@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
+use evenkeel_core::Nanos;
 use tokio::net::TcpStream;
 
 use super::client::Client;
@@ -32,7 +33,8 @@ pub(super) async fn attempt(
     endpoint: &Rc<LocalEndpoint>,
     policies: &Policies,
 ) -> Result<Finished, AttemptError> {
-    if let Some(carrier) = endpoint.take_idle() {
+    let now = client.worker.alarms.now();
+    if let Some(carrier) = endpoint.take_idle(now, policies.pool_idle_timeout) {
         match relay(client, request, carrier, policies).await {
             Err(AttemptError::Relay(Failure::Silent(_), false)) if may_repeat(request) => {
                 request.upload.rewind();
@@ -81,7 +83,7 @@ async fn relay(
     };
     match result {
         Ok(finished) => {
-            if finished.endpoint_goes_on {
+            if finished.endpoint_goes_on && policies.pool_idle_timeout > Nanos(0) {
                 carrier.give_back(client.worker.alarms.now());
             }
             Ok(finished)

@@ -37,12 +37,13 @@ impl LocalEndpoint {
         }
     }
 
-    /// The connection used last that is still silent: one on which bytes or an end wait is useless.
-    pub(crate) fn take_idle(self: &Rc<Self>) -> Option<Carrier> {
+    /// The connection used last, within `timeout`, that is still silent: one on which bytes or an end
+    /// wait is useless.
+    pub(crate) fn take_idle(self: &Rc<Self>, now: Nanos, timeout: Nanos) -> Option<Carrier> {
         loop {
             let idle = self.idle.borrow_mut().pop()?;
             self.counters.connections(-1, 0);
-            if is_silent(&idle.stream) {
+            if now.since(idle.since) < timeout && is_silent(&idle.stream) {
                 return Some(Carrier::new(self, idle.stream));
             }
         }

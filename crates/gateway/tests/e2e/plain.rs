@@ -1,6 +1,6 @@
 //! Requests without difficulties.
 
-use evenkeel_testkit::{Answer, Gateway, RawClient, Upstream};
+use evenkeel_testkit::{Answer, Gateway, RawClient, Upstream, eventually};
 
 use crate::{GET, ask, post};
 
@@ -88,6 +88,42 @@ fn a_connection_that_the_upstream_closes_is_not_used_again() {
         assert!(!response.says_close(), "it concerns the gateway only");
     }
     assert_eq!(upstream.connections(), 3);
+}
+
+/// A pool that may keep nothing keeps nothing.
+#[test]
+fn a_pool_idle_time_of_zero_keeps_no_connection() {
+    let upstream = Upstream::ok("ok");
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.clusters[0].timeout.pool_idle = std::time::Duration::ZERO;
+    });
+    let mut client = RawClient::connect(gateway.address());
+    for _ in 0..3 {
+        client.send(GET);
+        assert!(!client.response().says_close(), "it concerns the pool only");
+    }
+    assert_eq!(upstream.connections(), 3);
+    eventually("none is left", || upstream.open_connections() == 0);
+}
+
+/// Connections are used within their idle time, and closed soon behind it.
+#[test]
+fn idle_connections_have_a_time_limit() {
+    let upstream = Upstream::ok("ok");
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.clusters[0].timeout.pool_idle = std::time::Duration::from_millis(300);
+    });
+    let mut client = RawClient::connect(gateway.address());
+    for count in 1..=2 {
+        client.send(GET);
+        client.response();
+        assert_eq!(upstream.connections(), count);
+        std::thread::sleep(std::time::Duration::from_millis(400));
+    }
+    eventually("none is left", || upstream.open_connections() == 0);
+    eventually("none is counted", || {
+        gateway.endpoint("a").totals.idle_connections == 0
+    });
 }
 
 /// A request that comes byte by byte is one request.
