@@ -91,6 +91,13 @@ impl Pump {
         self.sent > 0 || !self.rewindable
     }
 
+    /// Makes room for what is staged next; everything has been sent.
+    pub(super) fn forget_sent(&mut self) {
+        debug_assert!(self.is_flushed(), "what is pending is not lost");
+        self.pending.clear();
+        self.sent = 0;
+    }
+
     /// Whether anything but exactly the first `whole` bytes has been sent.
     pub(super) fn has_sent_beside(&self, whole: usize) -> bool {
         self.has_sent() && (self.sent != whole || !self.rewindable)

@@ -184,6 +184,9 @@ impl<'r> Relay<'r> {
                 if let Err(_gone) = ready!(self.download.poll_flush(&mut self.inbox, client, cx)) {
                     return Poll::Ready(Err(Failure::ClientGone));
                 }
+                // However many there are, they are not all held.
+                self.download.forget_sent();
+                self.interim = 0;
             }
             self.seen = self.inbox.data().len();
             match ready!(self.inbox.poll_fill(self.endpoint, cx)) {
@@ -272,18 +275,14 @@ impl<'r> Relay<'r> {
     }
 
     fn timed_out(&self) -> Failure {
-        if self.answer.is_some() {
-            // Either side may be the one that stands still.
-            return if self.download.is_flushed() {
-                Failure::Endpoint(ProxyError::HttpResponseTimeout)
-            } else {
-                Failure::ClientGone
-            };
+        // Either side may be the one that stands still. An endpoint may well wait for the rest of a
+        // request before it goes on.
+        let awaits_upload = !self.uploaded && self.request.upload.is_flushed();
+        match self.answer {
+            Some(_) if awaits_upload || !self.download.is_flushed() => Failure::ClientGone,
+            None if awaits_upload => Failure::Client(TOO_SLOW),
+            _ => Failure::Endpoint(ProxyError::HttpResponseTimeout),
         }
-        if !self.uploaded && self.request.upload.is_flushed() {
-            return Failure::Client(TOO_SLOW);
-        }
-        Failure::Endpoint(ProxyError::HttpResponseTimeout)
     }
 }
 

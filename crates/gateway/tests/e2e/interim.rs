@@ -96,6 +96,20 @@ fn e10_hints_are_relayed_before_the_answer() {
     }
 }
 
+/// Also very many of them.
+#[test]
+fn e10_thousands_of_hints() {
+    let upstream = Upstream::answering(|_| {
+        let hints = HINTS.repeat(5000);
+        Answer::raw(hints).send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    });
+    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let mut client = RawClient::sending(gateway.address(), GET);
+    let hints = client.take(HINTS.len() * 5000);
+    assert!(hints == HINTS.repeat(5000).into_bytes());
+    assert_eq!(client.any_response_to("GET").text(), "ok");
+}
+
 /// An interim answer does not wait for the final one.
 #[test]
 fn e10_hints_are_not_held_back() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evenkeel_config::Config;
-use evenkeel_testkit::{Answer, Gateway, RawClient, Upstream, eventually};
+use evenkeel_testkit::{Answer, Gateway, RawClient, Script, Upstream, eventually};
 
 use crate::{GET, ask, post};
 
@@ -174,6 +174,25 @@ fn g03_a_body_that_stands_still_gets_408() {
     let mut client = RawClient::sending(gateway.address(), head);
     assert_eq!(client.response_to("POST").status, 408);
     client.expect_end();
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
+/// The same once the answer has begun: its endpoint may wait for the rest, so it is not blamed.
+#[test]
+fn g03_an_answered_body_that_stands_still_is_cut() {
+    let script = Script::new(|_| Answer::new());
+    let upstream = Upstream::start(script.at_head(|_| {
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n";
+        Some(Answer::interim(answer))
+    }));
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.clusters[0].timeout.idle = Duration::from_millis(300);
+    });
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc";
+    let mut client = RawClient::sending(gateway.address(), head);
+    client.head();
+    assert_eq!(client.rest(), b"2\r\nok\r\n");
     gateway.assert_idle();
     gateway.assert_blameless();
 }
