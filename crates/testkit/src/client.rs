@@ -19,6 +19,8 @@ pub struct RawClient {
     received: Vec<u8>,
     /// The peer's side has ended.
     ended: bool,
+    /// It ended by a RST.
+    reset: bool,
 }
 
 impl RawClient {
@@ -64,6 +66,7 @@ impl RawClient {
             stream: self.stream.try_clone().expect("a descriptor"),
             received: Vec::new(),
             ended: false,
+            reset: false,
         }
     }
 
@@ -181,6 +184,18 @@ impl RawClient {
         std::mem::take(&mut self.received)
     }
 
+    /// Takes all bytes up to the end, which must be a reset.
+    #[track_caller]
+    pub fn rest_before_reset(&mut self) -> Vec<u8> {
+        let rest = self.rest();
+        assert!(
+            self.reset,
+            "a reset, not an end in order, after {}",
+            show(&rest)
+        );
+        rest
+    }
+
     /// Waits for the end of the connection, before which nothing may come.
     #[track_caller]
     pub fn expect_end(&mut self) {
@@ -228,7 +243,10 @@ impl RawClient {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 return false;
             }
-            Err(_reset) => self.ended = true,
+            Err(error) => {
+                self.ended = true;
+                self.reset = error.kind() == ErrorKind::ConnectionReset;
+            }
         }
         true
     }
@@ -244,6 +262,7 @@ impl From<TcpStream> for RawClient {
             stream,
             received: Vec::new(),
             ended: false,
+            reset: false,
         }
     }
 }

@@ -6,9 +6,11 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
+use socket2::SockRef;
 use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
 
@@ -187,6 +189,13 @@ impl Client {
             Poll::Ready(Ok(()))
         })
         .await
+    }
+
+    /// Sees to it that the connection ends with a reset. Nothing else tells a client of HTTP/1.0 that
+    /// an answer without a length was cut.
+    pub(super) fn reset_at_end(&self) {
+        // A connection that has failed already needs it no more.
+        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
     }
 
     /// Ends our side, and reads on for a while so that the answer is not lost.

@@ -1,7 +1,7 @@
 //! One request from its head to the end of its answer.
 
 use evenkeel_core::{Lease, NoEndpoint, Outcome, PickContext};
-use evenkeel_http1::{GatewayReply, Method, ProxyError, gateway_reply};
+use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_reply};
 
 use super::attempt::{AttemptError, attempt};
 use super::client::Client;
@@ -135,6 +135,9 @@ impl Failed {
                 lease.finish(Outcome::Failure, now);
                 if self.answered {
                     endpoint.counters.finish(CodeClass::ServerError, took);
+                    if request.version == Version::Http10 {
+                        client.reset_at_end();
+                    }
                     return After::Abort;
                 }
                 own_answer(client, request, cluster, GatewayReply::new(error, "")).await

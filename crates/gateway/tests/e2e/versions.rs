@@ -133,6 +133,23 @@ fn e05_truncated_answers_look_truncated() {
     }
 }
 
+/// E05: without chunks and without a length, a client of HTTP/1.0 knows only by a reset.
+#[test]
+fn e05_truncated_answers_look_truncated_to_http_1_0() {
+    let cut = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
+    let gate = Gate::new();
+    let behind = gate.clone();
+    let upstream =
+        Upstream::answering(move |_| Answer::raw(cut).await_gate(&behind).then(Act::Close));
+    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let mut client = RawClient::sending(gateway.address(), OLD);
+    client.head();
+    assert_eq!(client.take(3), b"abc");
+    gate.open();
+    assert!(client.rest_before_reset().is_empty());
+    gateway.assert_idle();
+}
+
 /// E14: a client may end its side and wait.
 #[test]
 fn e14_half_a_close_is_no_abort() {
