@@ -71,12 +71,24 @@ impl Kind {
             (19, b'p') => (b"proxy-authorization", Self::ProxyAuthorization),
             (21, b'e') => (b"endpoint-load-metrics", Self::LoadReport),
             (25, b'e') => (b"endpoint-load-metrics-bin", Self::LoadReport),
-            _ if resembles_framing(name) => return Self::LookAlike,
+            // As long as `contentlength`, the shorter one; two letters rule out nearly all of these.
+            (13.., b'c') if name[1] | 0x20 == b'o' => return Self::of_odd(name),
+            (13.., b't') if name[1] | 0x20 == b'r' => return Self::of_odd(name),
+            (13.., ..b'a' | b'{'..) => return Self::of_odd(name),
             _ => return Self::Plain,
         };
         if name.eq_ignore_ascii_case(known) {
             kind
-        } else if looks_alike(name, known) || resembles_framing(name) {
+        } else if looks_alike(name, known) {
+            Self::LookAlike
+        } else {
+            Self::of_odd(name)
+        }
+    }
+
+    #[cold]
+    fn of_odd(name: &[u8]) -> Self {
+        if has_framing_letters(name) {
             Self::LookAlike
         } else {
             Self::Plain
@@ -99,21 +111,6 @@ fn looks_alike(name: &[u8], known: &[u8]) -> bool {
 
 /// Tells whether a name is a framing field's but for signs that are neither letters nor digits, such
 /// as `Transfer--Encoding` or `ContentLength`.
-#[inline]
-fn resembles_framing(name: &[u8]) -> bool {
-    // Length and two letters rule out nearly every other field.
-    let [first, second, ..] = *name else {
-        return false;
-    };
-    let candidate = match (first | 0x20, second | 0x20) {
-        (b't', letter) => letter == b'r',
-        (b'c', letter) => letter == b'o',
-        (letter, _) => !letter.is_ascii_lowercase(),
-    };
-    candidate && name.len() >= b"contentlength".len() && has_framing_letters(name)
-}
-
-#[cold]
 fn has_framing_letters(name: &[u8]) -> bool {
     let letters = || {
         name.iter()
