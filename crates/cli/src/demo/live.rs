@@ -40,7 +40,8 @@ impl Live {
         if self.redraws {
             let table = self.table(control, &counts);
             self.clear();
-            output::say(&table);
+            // A line that is wider than the terminal is cut: wrapped, it would count as two.
+            output::say(&format!("\x1b[?7l{table}\x1b[?7h"));
             self.drawn = table.lines().count();
         } else if self.seconds.is_multiple_of(LINE_EVERY) {
             output::say(&self.line(&counts));
@@ -53,7 +54,7 @@ impl Live {
     pub(super) fn clear(&mut self) {
         if self.drawn > 0 {
             // Up so many lines, and erase from there to the end of the screen.
-            output::say(&format!("\x1b[{}A\x1b[J", self.drawn));
+            output::say(&format!("\r\x1b[{}A\x1b[J", self.drawn));
             self.drawn = 0;
         }
     }
@@ -85,8 +86,7 @@ impl Live {
             ">weight",
             "state",
             ">in flight",
-            ">per second",
-            ">requests",
+            ">per s",
             ">errors",
             ">p50 ms",
             ">p99 ms",
@@ -107,7 +107,6 @@ impl Live {
                     report.standing.as_str().to_owned(),
                     report.in_flight.to_string(),
                     fresh.to_string(),
-                    row.requests.to_string(),
                     row.errors.to_string(),
                     format!("{:.0}", row.quantile_ms(0.5)),
                     format!("{:.0}", row.quantile_ms(0.99)),
