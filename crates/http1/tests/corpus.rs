@@ -1,6 +1,8 @@
 //! Every input that a fuzzer found worth keeping, through the functions that the fuzzer calls.
 
-use evenkeel_http1::{fuzz_chunked_body, fuzz_exchange, fuzz_request_head, fuzz_response_head};
+use evenkeel_http1::{
+    check_every_split, fuzz_chunked_body, fuzz_exchange, fuzz_request_head, fuzz_response_head,
+};
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -49,4 +51,11 @@ fn chunked_bodies_keep_their_promises() {
 #[test]
 fn exchanges_keep_their_promises() {
     run("exchange", fuzz_exchange);
+}
+
+/// What a network that splits and delays writes can do to a codec: bring an input in two parts, cut
+/// at any byte. In single bytes it comes in the test before.
+#[test]
+fn no_split_changes_an_exchange() {
+    run("exchange", check_every_split);
 }

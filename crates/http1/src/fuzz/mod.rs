@@ -15,7 +15,7 @@ mod request_head;
 mod response_head;
 
 pub use self::chunked_body::fuzz_chunked_body;
-pub use self::exchange::{Exchange, Sent, fuzz_exchange, split_input};
+pub use self::exchange::{Exchange, Sent, check_every_split, fuzz_exchange, split_input};
 pub use self::request_head::fuzz_request_head;
 pub use self::response_head::fuzz_response_head;
 

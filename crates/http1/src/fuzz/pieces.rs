@@ -7,6 +7,8 @@ pub(super) enum Cut {
     Whole,
     /// Into single bytes.
     Bytes,
+    /// Into two pieces, the first of this length.
+    At(usize),
     /// Into pieces of one to sixteen bytes, told by this seed.
     Seeded(u8),
 }
@@ -22,6 +24,8 @@ pub(super) fn pieces(bytes: &[u8], cut: Cut) -> impl Iterator<Item = &[u8]> {
         let len = match cut {
             Cut::Whole => rest.len(),
             Cut::Bytes => 1,
+            Cut::At(place) if rest.len() == bytes.len() => place.max(1),
+            Cut::At(_) => rest.len(),
             Cut::Seeded(_) => {
                 // The constants of Numerical Recipes; any generator would do.
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
