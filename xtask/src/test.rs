@@ -21,6 +21,9 @@ struct Step {
     run: fn() -> Result<()>,
 }
 
+/// The workspace of the fuzz targets.
+const FUZZ: &str = "fuzz/Cargo.toml";
+
 /// The steps, in order. What finds most mistakes in the least time comes first.
 const STEPS: &[Step] = &[
     Step {
@@ -42,6 +45,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "tests",
         run: tests,
+    },
+    Step {
+        name: "desync-cases",
+        run: desync_cases,
     },
     Step {
         name: "bench-scripts",
@@ -104,8 +111,11 @@ fn fmt() -> Result<()> {
     };
     let check = ["--", "--check", "--color", colour];
     process::run(cargo(&["fmt", "--all"]).args(check))?;
-    // The bench workspace is not built here, but it is read like everything else.
-    process::run(cargo(&["fmt", "--all", "--manifest-path", "perf/Cargo.toml"]).args(check))
+    // The other workspaces are not built here, but they are read like everything else.
+    for manifest in ["perf/Cargo.toml", FUZZ] {
+        process::run(cargo(&["fmt", "--all", "--manifest-path", manifest]).args(check))?;
+    }
+    Ok(())
 }
 
 fn clippy() -> Result<()> {
@@ -130,6 +140,19 @@ fn tests() -> Result<()> {
         "test",
         "--workspace",
         "--all-targets",
+        "--locked",
+    ]))
+}
+
+/// The cases of a crate that may not enter the main lock file. No fuzzer is built: what it found is
+/// run by the tests of the codec.
+fn desync_cases() -> Result<()> {
+    let mut test = cargo(&["test", "--manifest-path", FUZZ]);
+    process::run(test.args([
+        "--package",
+        "evenkeel-guardian",
+        "--test",
+        "guardian",
         "--locked",
     ]))
 }
