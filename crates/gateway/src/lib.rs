@@ -13,6 +13,7 @@ mod cluster;
 mod forward;
 mod lifecycle;
 mod listener;
+mod stream;
 mod upstream;
 mod worker;
 

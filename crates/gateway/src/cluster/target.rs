@@ -1,6 +1,7 @@
 //! Where an endpoint is reached.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evenkeel_core::Endpoint;
@@ -12,6 +13,15 @@ pub(crate) enum Host {
     Name(Arc<str>),
     /// An IP address and port.
     Socket(SocketAddr),
+    /// A unix socket.
+    Unix(Arc<Path>),
+}
+
+/// Where to connect to.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    Tcp(SocketAddr),
+    Unix(Arc<Path>),
 }
 
 /// An endpoint's address and, for a host name, what it resolves to.
@@ -24,9 +34,11 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn new(endpoint: &Endpoint) -> Self {
-        let host = match endpoint.address().parse() {
-            Ok(address) => Host::Socket(address),
-            Err(_) => Host::Name(endpoint.address().into()),
+        let text = endpoint.address();
+        let host = match (text.strip_prefix("unix:"), text.parse()) {
+            (Some(path), _) => Host::Unix(Path::new(path).into()),
+            (None, Ok(address)) => Host::Socket(address),
+            (None, Err(_)) => Host::Name(text.into()),
         };
         Self {
             id: endpoint.shared_id(),
@@ -35,11 +47,15 @@ impl Target {
         }
     }
 
-    /// The address to connect to; none while a name has not been resolved.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
+    /// Where to connect to; none while a name has not been resolved.
+    pub(crate) fn place(&self) -> Option<Place> {
         match &self.host {
-            Host::Socket(address) => Some(*address),
-            Host::Name(_) => *self.resolved.lock().unwrap_or_else(PoisonError::into_inner),
+            Host::Socket(address) => Some(Place::Tcp(*address)),
+            Host::Unix(path) => Some(Place::Unix(Arc::clone(path))),
+            Host::Name(_) => {
+                let resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+                resolved.map(Place::Tcp)
+            }
         }
     }
 

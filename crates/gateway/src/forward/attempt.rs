@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::task::{Poll, ready};
 
 use evenkeel_core::Nanos;
-use tokio::net::TcpStream;
 
 use super::client::Client;
 use super::relay::{Failure, Finished, Relay};
 use super::request::Request;
 use crate::cluster::Policies;
+use crate::stream::Stream;
 use crate::upstream::{Carrier, ConnectError, LocalEndpoint, connect};
 
 /// How an attempt failed.
@@ -52,7 +52,7 @@ async fn connect_for(
     client: &mut Client,
     endpoint: &LocalEndpoint,
     policies: &Policies,
-) -> Result<TcpStream, AttemptError> {
+) -> Result<Stream, AttemptError> {
     let mut connecting = pin!(connect(&endpoint.target, policies.connect_timeout));
     poll_fn(|cx| {
         if let Poll::Ready(result) = connecting.as_mut().poll(cx) {

@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
-use socket2::SockRef;
 use tokio::io::AsyncWrite;
-use tokio::net::TcpStream;
 
 use super::exchange::{After, exchange};
 use super::request::{Request, TOO_SLOW};
 use crate::cluster::CodeClass;
 use crate::listener::{Listener, Seat};
+use crate::stream::Stream;
 use crate::worker::alarm::Alarm;
 use crate::worker::buffer::Inbox;
 use crate::worker::{ClusterWorker, Worker};
@@ -33,7 +32,7 @@ const LINGER_BYTES: usize = 1 << 20;
 const READ_AHEAD: usize = 16 * 1024;
 
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: IpAddr) {
+pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: Stream, peer: IpAddr) {
     worker.connections.set(worker.connections.get() + 1);
     let client = Client {
         worker: Rc::clone(worker),
@@ -54,7 +53,7 @@ pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: TcpStream, peer: Ip
 pub(super) struct Client {
     pub(super) worker: Rc<Worker>,
     pub(super) seat: Seat,
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     pub(super) inbox: Inbox,
     pub(super) alarm: Alarm,
     pub(super) peer: Box<str>,
@@ -195,7 +194,7 @@ impl Client {
     /// an answer without a length was cut.
     pub(super) fn reset_at_end(&self) {
         // A connection that has failed already needs it no more.
-        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        let _ = self.stream.socket().set_linger(Some(Duration::ZERO));
     }
 
     /// Ends our side, and reads on for a while so that the answer is not lost.

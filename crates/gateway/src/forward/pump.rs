@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use evenkeel_http1::{BadChunk, BodyDecoder, BodyEncoder, Encoding, Framing};
 use tokio::io::AsyncWrite;
-use tokio::net::TcpStream;
 
+use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
 
 /// Why a body did not get through.
@@ -185,7 +185,7 @@ impl Pump {
     pub(super) fn poll_flush(
         &mut self,
         inbox: &mut Inbox,
-        to: &mut TcpStream,
+        to: &mut Stream,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         // Identity data lies before the end of the body, which is empty then.
@@ -210,9 +210,9 @@ impl Pump {
     /// Moves the body until all of it has been sent.
     pub(super) fn poll_run(
         &mut self,
-        from: &mut TcpStream,
+        from: &mut Stream,
         inbox: &mut Inbox,
-        to: &mut TcpStream,
+        to: &mut Stream,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), PumpError>> {
         loop {
@@ -245,7 +245,7 @@ impl Pump {
 }
 
 /// Writes once; a socket that takes nothing is broken.
-fn write(to: &mut TcpStream, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+fn write(to: &mut Stream, data: &[u8], cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
     match ready!(Pin::new(to).poll_write(cx, data))? {
         0 => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
         count => Poll::Ready(Ok(count)),

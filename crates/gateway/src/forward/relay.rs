@@ -4,12 +4,12 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use evenkeel_http1::{Asked, BadResponse, Limits, ProxyError, Reject, Reply, ResponseHead, Slots};
-use tokio::net::TcpStream;
 
 use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::request::{self, Request, TOO_SLOW};
 use crate::cluster::Policies;
+use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
 
 /// How large the head of an answer may be.
@@ -53,7 +53,7 @@ struct Answer {
 #[derive(Debug)]
 pub(super) struct Relay<'r> {
     client: &'r mut Client,
-    endpoint: &'r mut TcpStream,
+    endpoint: &'r mut Stream,
     request: &'r mut Request,
     policies: &'r Policies,
     inbox: Inbox,
@@ -73,7 +73,7 @@ pub(super) struct Relay<'r> {
 impl<'r> Relay<'r> {
     pub(super) fn new(
         client: &'r mut Client,
-        endpoint: &'r mut TcpStream,
+        endpoint: &'r mut Stream,
         request: &'r mut Request,
         policies: &'r Policies,
     ) -> Self {

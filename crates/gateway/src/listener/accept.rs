@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use super::Listener;
 use crate::forward;
+use crate::stream::Stream;
 use crate::worker::Worker;
 
 /// How long to wait when the system has no descriptor for us.
@@ -74,18 +75,19 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 }
 
 fn welcome(worker: &Rc<Worker>, listener: &Arc<Listener>, stream: TcpStream, peer: SocketAddr) {
+    let stream = Stream::Tcp(stream);
     let Some(seat) = listener.admit() else {
         turn_away(&stream);
         return;
     };
-    if stream.set_nodelay(true).is_err() {
+    if stream.set_nodelay().is_err() {
         return;
     }
     forward::serve(worker, seat, stream, peer.ip().to_canonical());
 }
 
 /// Says why, as far as the socket takes it at once, and closes.
-fn turn_away(stream: &TcpStream) {
+fn turn_away(stream: &Stream) {
     let mut out = Vec::new();
     let mut reply = GatewayReply::new(ProxyError::ConnectionLimitReached, "");
     reply.details = Some("the listener has as many connections as its limit allows");

@@ -4,10 +4,11 @@ use std::io;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::ProxyError;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use crate::clock::duration;
-use crate::cluster::Target;
+use crate::cluster::{Place, Target};
+use crate::stream::Stream;
 
 /// Why there is no connection. Nothing was sent, so any request may go elsewhere.
 #[derive(Debug, thiserror::Error)]
@@ -35,11 +36,18 @@ impl ConnectError {
 }
 
 /// Opens a connection that sends small writes at once.
-pub(crate) async fn connect(target: &Target, timeout: Nanos) -> Result<TcpStream, ConnectError> {
-    let address = target.address().ok_or(ConnectError::Unresolved)?;
-    let stream = tokio::time::timeout(duration(timeout), TcpStream::connect(address))
+pub(crate) async fn connect(target: &Target, timeout: Nanos) -> Result<Stream, ConnectError> {
+    let place = target.place().ok_or(ConnectError::Unresolved)?;
+    let stream = tokio::time::timeout(duration(timeout), open(&place))
         .await
         .map_err(|_| ConnectError::Timeout)??;
-    stream.set_nodelay(true)?;
+    stream.set_nodelay()?;
     Ok(stream)
+}
+
+async fn open(place: &Place) -> io::Result<Stream> {
+    match place {
+        Place::Tcp(address) => TcpStream::connect(address).await.map(Stream::Tcp),
+        Place::Unix(path) => UnixStream::connect(path).await.map(Stream::Unix),
+    }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use evenkeel_core::Nanos;
-use tokio::net::TcpStream;
 
 use crate::cluster::{EndpointCounters, Target};
+use crate::stream::Stream;
 
 /// How many idle connections a worker keeps to one endpoint.
 const IDLE_MAX: usize = 256;
@@ -24,7 +24,7 @@ pub(crate) struct LocalEndpoint {
 
 #[derive(Debug)]
 struct Idle {
-    stream: TcpStream,
+    stream: Stream,
     since: Nanos,
 }
 
@@ -49,7 +49,7 @@ impl LocalEndpoint {
         }
     }
 
-    fn put_idle(&self, stream: TcpStream, now: Nanos) {
+    fn put_idle(&self, stream: Stream, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
         if idle.len() < IDLE_MAX {
             idle.push(Idle { stream, since: now });
@@ -75,7 +75,7 @@ impl Drop for LocalEndpoint {
 }
 
 /// Whether nothing has come in since the last answer, as far as the runtime knows: no system call.
-fn is_silent(stream: &TcpStream) -> bool {
+fn is_silent(stream: &Stream) -> bool {
     let mut cx = Context::from_waker(Waker::noop());
     stream.poll_read_ready(&mut cx).is_pending()
 }
@@ -83,7 +83,7 @@ fn is_silent(stream: &TcpStream) -> bool {
 /// A connection that carries a request. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Carrier {
-    stream: TcpStream,
+    stream: Stream,
     count: ActiveCount,
 }
 
@@ -98,7 +98,7 @@ impl Drop for ActiveCount {
 }
 
 impl Carrier {
-    pub(crate) fn new(endpoint: &Rc<LocalEndpoint>, stream: TcpStream) -> Self {
+    pub(crate) fn new(endpoint: &Rc<LocalEndpoint>, stream: Stream) -> Self {
         endpoint.counters.connections(0, 1);
         Self {
             stream,
@@ -107,7 +107,7 @@ impl Carrier {
     }
 
     #[inline]
-    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+    pub(crate) fn stream(&mut self) -> &mut Stream {
         &mut self.stream
     }
 

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
+
+use crate::stream::Stream;
 
 /// Holds most heads, and small bodies with them.
 const SMALL: usize = 16 * 1024;
@@ -124,7 +125,7 @@ impl Inbox {
     /// One system call, and none when nothing is there: the runtime knows that after a short read.
     pub(crate) fn poll_fill(
         &mut self,
-        stream: &mut TcpStream,
+        stream: &mut Stream,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         self.make_room();
