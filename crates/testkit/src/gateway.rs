@@ -164,13 +164,14 @@ impl Gateway {
         }
     }
 
-    /// Demands that no endpoint was blamed for anything.
+    /// Demands that no endpoint was blamed for anything, once no request is in flight.
     ///
     /// # Panics
     ///
     /// When one was.
     #[track_caller]
     pub fn assert_blameless(&self) {
+        self.assert_idle();
         for report in self.cluster().endpoints() {
             let (id, failures) = (report.endpoint.id(), report.totals.failures);
             assert_eq!(failures, 0, "endpoint {id} was blamed");

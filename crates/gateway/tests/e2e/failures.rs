@@ -328,6 +328,7 @@ fn statuses_of_endpoints_are_theirs() {
             (status, "own words".into())
         );
     }
+    gateway.assert_idle();
     assert_eq!(gateway.endpoint("b1").totals.failures, 3);
 }
 
