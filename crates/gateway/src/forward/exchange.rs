@@ -130,7 +130,7 @@ impl Failed {
                 }
                 own_answer(client, request, cluster, GatewayReply::refused(reject, "")).await
             }
-            Failure::Endpoint(error) | Failure::Silent(error) => {
+            Failure::Endpoint(fault) | Failure::Silent(fault) => {
                 endpoint.counters.fail();
                 lease.finish(Outcome::Failure, now);
                 if self.answered {
@@ -140,7 +140,9 @@ impl Failed {
                     }
                     return After::Abort;
                 }
-                own_answer(client, request, cluster, GatewayReply::new(error, "")).await
+                let mut reply = GatewayReply::new(fault.error, "");
+                reply.details = fault.details;
+                own_answer(client, request, cluster, reply).await
             }
         }
     }

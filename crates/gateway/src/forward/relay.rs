@@ -26,9 +26,35 @@ pub(super) enum Failure {
     /// The client broke the rules within its body, or was too slow with it.
     Client(Reject),
     /// The endpoint failed before a byte of its answer came.
-    Silent(ProxyError),
+    Silent(Fault),
     /// The endpoint failed after a part of its answer, which the client may have.
-    Endpoint(ProxyError),
+    Endpoint(Fault),
+}
+
+/// What an endpoint did wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fault {
+    pub(super) error: ProxyError,
+    /// In a few words for an operator.
+    pub(super) details: Option<&'static str>,
+}
+
+impl From<ProxyError> for Fault {
+    fn from(error: ProxyError) -> Self {
+        Self {
+            error,
+            details: None,
+        }
+    }
+}
+
+impl From<BadResponse> for Fault {
+    fn from(bad: BadResponse) -> Self {
+        Self {
+            error: ProxyError::HttpProtocolError,
+            details: Some(bad.reason),
+        }
+    }
 }
 
 /// A relay that came to its end.
@@ -160,10 +186,11 @@ impl<'r> Relay<'r> {
             Ok(()) => Ok(self.finished()),
             Err(PumpError::Write(_)) => Err(Failure::ClientGone),
             Err(PumpError::Ended | PumpError::Read) => {
-                Err(Failure::Endpoint(ProxyError::HttpResponseIncomplete))
+                Err(Failure::Endpoint(ProxyError::HttpResponseIncomplete.into()))
             }
-            Err(PumpError::Chunk(_) | PumpError::TooLarge) => {
-                Err(Failure::Endpoint(ProxyError::HttpProtocolError))
+            Err(PumpError::Chunk(bad)) => Err(Failure::Endpoint(BadResponse::from(bad).into())),
+            Err(PumpError::TooLarge) => {
+                Err(Failure::Endpoint(ProxyError::HttpProtocolError.into()))
             }
         })
     }
@@ -176,7 +203,7 @@ impl<'r> Relay<'r> {
                     Ok(Head::Final) => return Poll::Ready(Ok(())),
                     Ok(Head::Interim) => self.seen = 0,
                     Ok(Head::Partial) => break,
-                    Err(_) => return Poll::Ready(Err(self.failure(ProxyError::HttpProtocolError))),
+                    Err(bad) => return Poll::Ready(Err(self.failure(bad.into()))),
                 }
             }
             if !self.download.is_flushed() {
@@ -192,7 +219,7 @@ impl<'r> Relay<'r> {
             match ready!(self.inbox.poll_fill(self.endpoint, cx)) {
                 Ok(0) | Err(_) => {
                     let error = ProxyError::ConnectionTerminated;
-                    return Poll::Ready(Err(self.failure(error)));
+                    return Poll::Ready(Err(self.failure(error.into())));
                 }
                 Ok(_) => self.answered = true,
             }
@@ -256,11 +283,11 @@ impl<'r> Relay<'r> {
         }
     }
 
-    fn failure(&self, error: ProxyError) -> Failure {
+    fn failure(&self, fault: Fault) -> Failure {
         if self.answered {
-            Failure::Endpoint(error)
+            Failure::Endpoint(fault)
         } else {
-            Failure::Silent(error)
+            Failure::Silent(fault)
         }
     }
 
@@ -281,7 +308,7 @@ impl<'r> Relay<'r> {
         match self.answer {
             Some(_) if awaits_upload || !self.download.is_flushed() => Failure::ClientGone,
             None if awaits_upload => Failure::Client(TOO_SLOW),
-            _ => Failure::Endpoint(ProxyError::HttpResponseTimeout),
+            _ => Failure::Endpoint(ProxyError::HttpResponseTimeout.into()),
         }
     }
 }

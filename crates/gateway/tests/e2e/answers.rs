@@ -139,6 +139,23 @@ fn broken_chunks_are_the_endpoints_fault() {
     assert_eq!(gateway.endpoint("a").totals.failures, 1);
 }
 
+/// The operator learns what was wrong with an answer.
+#[test]
+fn refused_answers_say_why() {
+    let (response, _) = relay("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nok");
+    let reason = response.field("proxy-status").expect("a reason");
+    assert_eq!(
+        reason,
+        "evenkeel; error=http_protocol_error; details=\"content-length is not one number\""
+    );
+    let (response, _) = relay(&format!(
+        "HTTP/1.1 200 OK\r\nX: {}\r\n\r\n",
+        "x".repeat(70_000)
+    ));
+    let reason = response.field("proxy-status").expect("a reason");
+    assert!(reason.contains("larger than the limit"), "{reason}");
+}
+
 /// An endpoint of HTTP/1.0 ends its connection, and its clients never know.
 #[test]
 fn endpoints_of_http_1_0_work() {
