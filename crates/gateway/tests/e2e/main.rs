@@ -14,6 +14,7 @@ mod fields;
 mod interim;
 mod limits;
 mod membership;
+mod mixture;
 mod pipelining;
 mod plain;
 mod protection;
