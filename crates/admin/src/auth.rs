@@ -1,9 +1,10 @@
 //! Who may call: everybody, or who brings the token.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -20,32 +21,60 @@ impl Guard {
         Self(token.map(Arc::new))
     }
 
-    fn admits(&self, headers: &HeaderMap) -> Result<(), &'static str> {
+    fn admits(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(token) = &self.0 else {
-            return Ok(());
+            return meant_for_us(headers);
         };
+        let refused = |why| Err(Problem::new(StatusCode::UNAUTHORIZED, why));
         let Some(given) = headers.get(AUTHORIZATION) else {
-            return Err("this call needs a token: send `authorization: Bearer TOKEN`");
+            return refused("this call needs a token: send `authorization: Bearer TOKEN`");
         };
         match bearer(given.as_bytes()) {
             Some(given) if same(given, token.expose().as_bytes()) => Ok(()),
-            Some(_) => Err("the token is not the one in the gateway's token file"),
-            None => Err("the authorization is not of the form `Bearer TOKEN`"),
+            Some(_) => refused("the token is not the one in the gateway's token file"),
+            None => refused("the authorization is not of the form `Bearer TOKEN`"),
         }
     }
 }
 
-/// Lets a call pass, or answers 401.
+/// Lets a call pass, or answers 401 or 403.
 pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     match guard.admits(request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(why) => {
-            let mut response = Problem::new(StatusCode::UNAUTHORIZED, why).into_response();
-            let challenge = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        Err(problem) => {
+            let mut response = problem.into_response();
+            if response.status() == StatusCode::UNAUTHORIZED {
+                let challenge = HeaderValue::from_static("Bearer");
+                response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            }
             response
         }
     }
+}
+
+/// Without a token we listen on loopback, and are known there by address or as localhost. Any other
+/// name was made to point here: by it, a page of that name could have a browser call us.
+fn meant_for_us(headers: &HeaderMap) -> Result<(), Problem> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.unwrap_or_default();
+    if is_local(host) {
+        return Ok(());
+    }
+    let detail =
+        format!("without a token this API answers to an IP address or localhost, not to {host:?}");
+    Err(Problem::new(StatusCode::FORBIDDEN, detail))
+}
+
+fn is_local(host: &str) -> bool {
+    if host.parse::<SocketAddr>().is_ok() || host.parse::<IpAddr>().is_ok() {
+        return true;
+    }
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    // An IPv6 address without a port stands in brackets too.
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    name.eq_ignore_ascii_case("localhost") || bare.is_some_and(|ip| ip.parse::<IpAddr>().is_ok())
 }
 
 /// The token of `Bearer TOKEN`; the name of the scheme has no case.
@@ -76,6 +105,29 @@ mod tests {
         assert!(same(b"secret", b"secret"));
         for wrong in ["", "secre", "secrets", "Secret", "secreT"] {
             assert!(!same(wrong.as_bytes(), b"secret"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn local_names_are_addresses_and_localhost() {
+        for ours in [
+            "127.0.0.1:9900",
+            "127.0.0.1",
+            "[::1]:9900",
+            "[::1]",
+            "localhost:9900",
+            "LOCALHOST",
+        ] {
+            assert!(is_local(ours), "{ours}");
+        }
+        for other in [
+            "",
+            "example.com",
+            "127.0.0.1.example.com:9900",
+            "localhost.example.com",
+            "[x]",
+        ] {
+            assert!(!is_local(other), "{other}");
         }
     }
 

@@ -221,6 +221,26 @@ async fn without_the_token_nothing_is_told_but_life_and_readiness() {
     assert_ne!(host.get("/readyz").await.status, 401);
 }
 
+#[tokio::test]
+async fn without_a_token_a_foreign_name_is_not_answered() {
+    let host = Host::start(None).await;
+    let foreign = [("host", "evil.example:9900")];
+    let answer = host.send("GET", "/api/v1/clusters", &foreign, b"").await;
+    assert!(answer.problem(403).contains("\"evil.example:9900\""));
+    assert_eq!(
+        host.send("GET", "/healthz", &foreign, b"").await.status,
+        200
+    );
+    let ours = [("host", "localhost")];
+    assert_eq!(host.send("GET", "/metrics", &ours, b"").await.status, 200);
+    let host = Host::start(Some("s3cret")).await;
+    let with_token = [("host", "gw.example"), ("authorization", "Bearer s3cret")];
+    assert_eq!(
+        host.send("GET", "/metrics", &with_token, b"").await.status,
+        200
+    );
+}
+
 /// Whatever is sent, the answer is a problem or a success, and the list stays one that can be read.
 #[tokio::test]
 async fn junk_is_answered_and_breaks_nothing() {

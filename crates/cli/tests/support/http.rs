@@ -27,7 +27,7 @@ impl Answer {
 pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
     send(
         address,
-        &format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"),
+        &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"),
     )
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
 pub(crate) fn try_get(address: SocketAddr, path: &str) -> Option<Answer> {
     try_send(
         address,
-        &format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"),
+        &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"),
     )
 }
 
