@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "its tests use more of it")]
 #[path = "../../crates/http1/tests/support/reference.rs"]
 mod reference;
 
