@@ -11,6 +11,7 @@
 
 mod api;
 mod auth;
+mod guests;
 mod metrics;
 mod path;
 mod probes;

@@ -11,6 +11,7 @@ use evenkeel_config::Token;
 use evenkeel_gateway::Control;
 use tokio::net::TcpListener;
 
+use crate::guests::Guests;
 use crate::{api, auth, metrics, probes, problem};
 
 /// The most bytes of a request's body.
@@ -27,7 +28,7 @@ pub async fn serve(
     token: Option<Token>,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    axum::serve(listener, router(control, token))
+    axum::serve(Guests::new(listener), router(control, token))
         .with_graceful_shutdown(end)
         .await
 }

@@ -41,6 +41,7 @@ pub(super) async fn add(
         let detail = format!("{exists} in cluster {:?}", cluster.name());
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
+    tracing::info!(cluster = cluster.name(), endpoint = %id, "endpoint added");
     let location = format!(
         "/api/v1/clusters/{}/endpoints/{}",
         path_segment(cluster.name()),
@@ -61,6 +62,14 @@ pub(super) async fn change(
         .update(&named.cluster, &named.id, weight, admin)
         .await
         .map_err(|_| named.missing())?;
+    let admin = admin.map(Admin::as_str);
+    tracing::info!(
+        cluster = named.cluster.name(),
+        endpoint = named.id,
+        weight,
+        admin,
+        "endpoint changed"
+    );
     view(&named.cluster, &named.id).map(Json)
 }
 
@@ -73,6 +82,11 @@ pub(super) async fn remove(
         .remove(&named.cluster, &named.id)
         .await
         .map_err(|_| named.missing())?;
+    tracing::info!(
+        cluster = named.cluster.name(),
+        endpoint = named.id,
+        "endpoint removed"
+    );
     Ok(StatusCode::NO_CONTENT)
 }
 

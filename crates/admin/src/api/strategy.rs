@@ -39,6 +39,11 @@ pub(super) async fn replace(
 ) -> Result<Json<StrategyView>, Problem> {
     let choice = strategy_from_json(&body).map_err(Problem::unprocessable)?;
     control.set_strategy(&cluster, choice.build()).await;
+    tracing::info!(
+        cluster = cluster.name(),
+        strategy = choice.name(),
+        "strategy changed"
+    );
     Ok(Json(StrategyView::of(&*choice.build())))
 }
 
