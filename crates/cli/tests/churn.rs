@@ -1,0 +1,83 @@
+//! Endpoints come and go under load, and no request is lost.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use support::backend::CountingBackend;
+use support::{http, start};
+
+/// How often an endpoint comes or goes.
+const CHANGES: usize = 1000;
+
+#[test]
+fn no_request_is_lost_while_endpoints_come_and_go() {
+    let backends = [(); 4].map(|()| CountingBackend::start());
+    let to = format!("{},id=stays", backends[0].address);
+    let mut gateway = start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--admin",
+        "127.0.0.1:0",
+        "--to",
+        &to,
+    ]);
+    let address = gateway.address("listening on ");
+    let admin = gateway.address("admin on ");
+    let over = Arc::new(AtomicBool::new(false));
+    let answered = Arc::new(AtomicUsize::new(0));
+    let clients = [(); 4].map(|()| {
+        let (over, answered) = (Arc::clone(&over), Arc::clone(&answered));
+        std::thread::spawn(move || {
+            while !over.load(Ordering::SeqCst) {
+                let answer = http::get(address, "/");
+                assert_eq!(answer.status, 200, "{answer:?}");
+                answered.fetch_add(1, Ordering::SeqCst);
+            }
+        })
+    });
+    for change in 0..CHANGES / 2 {
+        let backend = &backends[1 + change % 3];
+        let (all, one) = (
+            "/api/v1/clusters/default/endpoints",
+            format!("guest-{}", change % 7),
+        );
+        let body = format!(
+            "{{\"id\": \"{one}\", \"address\": \"{}\"}}",
+            backend.address
+        );
+        let added = http::send(
+            admin,
+            &format!(
+                "POST {all} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+                 content-length: {}\r\n\r\n{body}",
+                body.len()
+            ),
+        );
+        assert_eq!(added.status, 201, "{added:?}");
+        let removed = http::send(
+            admin,
+            &format!("DELETE {all}/{one} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n"),
+        );
+        assert_eq!(removed.status, 204, "{removed:?}");
+    }
+    over.store(true, Ordering::SeqCst);
+    for client in clients {
+        client.join().expect("each of its requests was answered");
+    }
+    let answered = answered.load(Ordering::SeqCst);
+    let received: usize = backends.iter().map(CountingBackend::received).sum();
+    assert!(
+        answered > 0 && received == answered,
+        "{received} of {answered}"
+    );
+    assert!(gateway.is_running());
+    // All guests are gone: what is asked now goes to the one that stays.
+    let before = backends[0].received();
+    for _ in 0..20 {
+        assert_eq!(http::get(address, "/").status, 200);
+    }
+    assert_eq!(backends[0].received() - before, 20);
+}
