@@ -163,6 +163,33 @@ fn g03_a_silent_connection_is_closed_without_a_word() {
     });
 }
 
+/// Hundreds of slow clients keep nobody else from being served, and go by their deadline.
+#[test]
+fn g03_slow_clients_hold_up_nobody() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| {
+        limits.header_timeout = Duration::from_millis(500)
+    });
+    let mut slow: Vec<RawClient> = (0..300)
+        .map(|number| match number % 3 {
+            0 => RawClient::connect(gateway.address()),
+            1 => RawClient::sending(gateway.address(), "GET / HT"),
+            _ => RawClient::sending(gateway.address(), "GET / HTTP/1.1\r\nHost: a\r\n"),
+        })
+        .collect();
+    for _ in 0..50 {
+        assert_eq!(ask(gateway.address(), GET).text(), "ok");
+    }
+    for (number, client) in slow.iter_mut().enumerate() {
+        let end = String::from_utf8_lossy(&client.rest()).into_owned();
+        assert_eq!(end.starts_with("HTTP/1.1 408 "), number % 3 > 0, "{end}");
+    }
+    let listener = &gateway.control().listeners()[0];
+    drop(slow);
+    eventually("all have gone", || listener.connections() == 0);
+    assert_eq!(upstream.count(), 50);
+}
+
 /// A body that stands still is the client's delay: 408, and no blame.
 #[test]
 fn g03_a_body_that_stands_still_gets_408() {

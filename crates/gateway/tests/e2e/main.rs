@@ -3,8 +3,6 @@
 //! One binary for all of them, so that they link once; one file for each subject. Tests that answer
 //! a case of the log carry its number.
 
-#![expect(clippy::expect_used, reason = "tests say what they expect")]
-
 mod answers;
 mod bodies;
 mod cancellation;
@@ -20,6 +18,7 @@ mod plain;
 mod protection;
 mod race;
 mod smuggling;
+mod start;
 mod upgrade;
 mod versions;
 

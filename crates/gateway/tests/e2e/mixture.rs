@@ -171,6 +171,11 @@ fn d12_leaving_anywhere_leaves_nothing_behind() {
     gateway.assert_blameless();
     let listener = &gateway.control().listeners()[0];
     eventually("all connections end", || listener.connections() == 0);
+    let totals = gateway.endpoint("a").totals;
+    assert_eq!(
+        totals.active_connections, 0,
+        "those to the endpoint are idle or gone"
+    );
     assert_eq!(
         crate::ask(
             address,

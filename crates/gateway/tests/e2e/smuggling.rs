@@ -22,6 +22,13 @@ fn refused(statuses: &[u16], requests: &[String]) {
             response.status
         );
         assert!(response.says_close(), "{shown}");
+        let reason = response.field("proxy-status").expect("a reason");
+        assert!(
+            reason.starts_with("evenkeel; error=http_request_error; details=\""),
+            "{reason}"
+        );
+        let body = "{\"error\":\"http_request_error\",\"cluster\":null,\"request_id\":\"\"}\n";
+        assert_eq!(response.text(), body);
         client.expect_end();
     }
     assert_eq!(upstream.bytes_received(), 0);
