@@ -19,6 +19,7 @@ mod protection;
 mod race;
 mod smuggling;
 mod start;
+mod unix_sockets;
 mod upgrade;
 mod versions;
 
