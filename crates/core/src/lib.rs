@@ -38,6 +38,7 @@
 
 mod clock;
 mod endpoint;
+mod gate;
 mod health;
 mod load;
 mod math;
@@ -54,6 +55,7 @@ mod tier;
 
 pub use clock::Nanos;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
+pub use gate::{RequestWindow, RetryBudget, RetryPolicy};
 pub use health::panic::{NotAThreshold, PanicThreshold};
 pub use load::{InFlight, Load};
 pub use membership::{DuplicateId, Membership, UnknownEndpoint};

@@ -1,0 +1,247 @@
+//! How much may be tried again: retries that are not bounded multiply the load on a cluster that
+//! fails because of load.
+//!
+//! Source: Finagle's `RetryBudget` (a share of the requests, and a few a second beside), with a
+//! window that slides instead of tokens that age.
+
+use crate::clock::Nanos;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Into how many parts a window is cut. A request counts until its part has left the window, a
+/// retry until the part after it has.
+const PARTS: usize = 16;
+
+/// How many retries there may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetryPolicy {
+    /// Retries for each request, from 0.
+    pub ratio: f64,
+    /// Retries a second beside, so that a quiet cluster may retry at all.
+    pub per_second: u32,
+    /// Over what time both are counted, at least 1 ms.
+    pub window: Nanos,
+}
+
+impl Default for RetryPolicy {
+    /// A fifth of the requests and ten a second, over ten seconds.
+    fn default() -> Self {
+        Self {
+            ratio: 0.2,
+            per_second: 10,
+            window: Nanos::from_secs(10),
+        }
+    }
+}
+
+impl RetryPolicy {
+    fn part(&self) -> u64 {
+        (self.window.0 / PARTS as u64).max(1)
+    }
+
+    /// The most retries in a window of so many requests.
+    fn allowance(&self, requests: u64) -> u64 {
+        let beside = u64::from(self.per_second) as f64 * self.window.0 as f64 / 1e9;
+        (requests as f64 * self.ratio + beside) as u64
+    }
+}
+
+/// Counts events in a sliding window. One part more than the window has, for the one that is under
+/// way.
+#[derive(Debug, Default)]
+struct Parts {
+    /// The part's number in the high half, its count in the low half.
+    cells: [AtomicU64; PARTS + 1],
+}
+
+const COUNT_BITS: u32 = 32;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+
+impl Parts {
+    fn cell(&self, part: u64) -> &AtomicU64 {
+        &self.cells[(part % (PARTS as u64 + 1)) as usize]
+    }
+
+    /// The count of a part, 0 when its cell holds another one.
+    fn count(&self, part: u64) -> u64 {
+        let packed = self.cell(part).load(Ordering::Relaxed);
+        if packed >> COUNT_BITS == part & COUNT_MASK {
+            packed & COUNT_MASK
+        } else {
+            0
+        }
+    }
+
+    /// Adds one; nobody else may write at the same time.
+    fn add(&self, part: u64) {
+        let count = (self.count(part) + 1).min(COUNT_MASK);
+        let packed = (part & COUNT_MASK) << COUNT_BITS | count;
+        self.cell(part).store(packed, Ordering::Relaxed);
+    }
+
+    /// The events of the `parts` parts up to `last`.
+    fn sum(&self, last: u64, parts: usize) -> u64 {
+        let first = last.saturating_sub(parts as u64 - 1);
+        (first..=last).map(|part| self.count(part)).sum()
+    }
+}
+
+/// The requests of one worker in the window of a budget.
+///
+/// Written by that worker alone, without an atomic operation that costs: counting touches no memory
+/// that another worker writes.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct RequestWindow {
+    part: u64,
+    parts: Parts,
+}
+
+impl RequestWindow {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(policy: &RetryPolicy) -> Self {
+        Self {
+            part: policy.part(),
+            parts: Parts::default(),
+        }
+    }
+
+    /// Counts a request. To be called by one thread only.
+    #[inline]
+    pub fn count(&self, now: Nanos) {
+        self.parts.add(now.0 / self.part);
+    }
+}
+
+/// The retries of a cluster, over all workers.
+#[derive(Debug)]
+pub struct RetryBudget {
+    policy: RetryPolicy,
+    spent: crate::sync::Mutex<Parts>,
+}
+
+impl RetryBudget {
+    /// Nothing spent yet.
+    #[must_use]
+    pub fn new(policy: RetryPolicy) -> Self {
+        Self {
+            policy,
+            spent: crate::sync::Mutex::new(Parts::default()),
+        }
+    }
+
+    /// Takes a retry, if the window that ends now has one left. O(workers).
+    ///
+    /// The window of the requests is a part shorter than the one of the retries, so whatever the
+    /// rounding, no window that ends with a retry has more than the policy allows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use evenkeel_core::{Nanos, RequestWindow, RetryBudget, RetryPolicy};
+    ///
+    /// let policy = RetryPolicy { ratio: 0.5, per_second: 0, window: Nanos::from_secs(10) };
+    /// let (requests, budget) = (RequestWindow::new(&policy), RetryBudget::new(policy));
+    /// let now = Nanos::from_secs(60);
+    /// for _ in 0..4 {
+    ///     requests.count(now);
+    /// }
+    /// let granted = (0..4).filter(|_| budget.spend(now, [&requests])).count();
+    /// assert_eq!(granted, 2);
+    /// ```
+    #[must_use]
+    pub fn spend<'w>(
+        &self,
+        now: Nanos,
+        workers: impl IntoIterator<Item = &'w RequestWindow>,
+    ) -> bool {
+        let last = now.0 / self.policy.part();
+        let requests = workers
+            .into_iter()
+            .map(|worker| worker.parts.sum(last, PARTS))
+            .sum();
+        let spent = crate::sync::lock(&self.spent);
+        if spent.sum(last, PARTS + 1) >= self.policy.allowance(requests) {
+            return false;
+        }
+        spent.add(last);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive(policy: RetryPolicy, rate: u64, seconds: u64) -> Vec<(u64, bool)> {
+        let (requests, budget) = (RequestWindow::new(&policy), RetryBudget::new(policy));
+        (0..rate * seconds)
+            .map(|at| {
+                let now = Nanos(at * 1_000_000_000 / rate + 777);
+                requests.count(now);
+                (now.0, budget.spend(now, [&requests]))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_quiet_cluster_may_retry_from_the_start() {
+        let granted = drive(RetryPolicy::default(), 1, 20);
+        assert!(granted.iter().all(|(_, granted)| *granted));
+    }
+
+    /// Case D08: every request fails and asks for a retry.
+    #[test]
+    fn d08_no_window_has_more_than_the_policy_allows() {
+        let policy = RetryPolicy::default();
+        let tries = drive(policy, 500, 40);
+        for (end, granted) in &tries {
+            if !granted {
+                continue;
+            }
+            let window = tries
+                .iter()
+                .filter(|(at, _)| at <= end && *at + policy.window.0 > *end);
+            let (mut requests, mut retries) = (0, 0);
+            for (_, granted) in window {
+                requests += 1;
+                retries += u64::from(*granted);
+            }
+            assert!(
+                retries <= policy.allowance(requests),
+                "{retries} of {requests}"
+            );
+        }
+        let retries = tries.iter().filter(|(_, granted)| *granted).count() as f64;
+        let allowed = tries.len() as f64 * 0.2 + 40.0 * 10.0;
+        assert!(retries > 0.75 * allowed, "{retries} of {allowed}");
+    }
+
+    #[test]
+    fn what_has_left_the_window_is_forgotten() {
+        let policy = RetryPolicy {
+            ratio: 0.0,
+            per_second: 1,
+            window: Nanos::from_secs(2),
+        };
+        let budget = RetryBudget::new(policy);
+        let grants = |seconds| {
+            (0..10)
+                .filter(|_| budget.spend(Nanos::from_secs(seconds), []))
+                .count()
+        };
+        assert_eq!(grants(100), 2);
+        assert_eq!(grants(101), 0);
+        assert_eq!(grants(103), 2);
+    }
+
+    #[test]
+    fn nothing_allowed_is_nothing() {
+        let policy = RetryPolicy {
+            ratio: 0.0,
+            per_second: 0,
+            window: Nanos(1),
+        };
+        assert!(!RetryBudget::new(policy).spend(Nanos(0), []));
+    }
+}
