@@ -27,7 +27,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", requires = "to")]
     listen: Option<String>,
 
-    /// An endpoint: ADDRESS[,weight=N][,id=NAME][,zone=NAME][,tier=N][,capacity=N]; repeatable
+    /// An endpoint: `ADDRESS[,weight=N][,id=NAME][,zone=NAME][,tier=N][,capacity=N]`; repeatable
     #[arg(long, value_name = "ENDPOINT", requires = "listen")]
     to: Vec<String>,
 
