@@ -65,8 +65,8 @@ impl Pump {
     }
 
     /// Sets how the body comes and how it is to leave.
-    pub(super) fn frame(&mut self, framing: Framing, encoding: Encoding, most: Option<u64>) {
-        self.decoder = BodyDecoder::new(framing);
+    pub(super) fn frame(&mut self, decoder: BodyDecoder, encoding: Encoding, most: Option<u64>) {
+        self.decoder = decoder;
         self.encoder = BodyEncoder::new(encoding);
         self.allowance = most.unwrap_or(u64::MAX);
     }

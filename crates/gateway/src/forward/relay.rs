@@ -259,7 +259,8 @@ impl<'r> Relay<'r> {
             keep_alive: head.keep_alive,
             close_client: body.close,
         };
-        self.download.frame(head.framing, body.encoding, None);
+        self.download
+            .frame(head.body_decoder(), body.encoding, None);
         self.inbox.consume(length);
         if let Err(PumpError::Chunk(bad)) = self.download.stage_first(&mut self.inbox) {
             return Err(bad.into());

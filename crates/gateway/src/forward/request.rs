@@ -58,7 +58,7 @@ impl Request {
             &mut out,
         );
         let mut upload = Pump::new(out);
-        upload.frame(head.framing, encoding, most);
+        upload.frame(head.body_decoder(), encoding, most);
         let request = Self {
             method: head.method,
             version: head.version,

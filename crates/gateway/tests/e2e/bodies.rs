@@ -121,6 +121,24 @@ fn trailers_pass_both_ways() {
     assert_eq!(upstream.only_request().trailers, ["X-Digest: abc"]);
 }
 
+/// What a Connection field names is for the next hop alone, also behind a body.
+#[test]
+fn e06_nominated_trailers_stay_behind() {
+    let upstream = Upstream::answering(|_| {
+        Answer::raw(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: x-sum\r\n\r\n\
+             2\r\nok\r\n0\r\nX-Sum: 7\r\nX-Other: 8\r\n\r\n",
+        )
+    });
+    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let head = CHUNKED.trim_end();
+    let request =
+        format!("{head}\r\nConnection: x-digest\r\n\r\n2\r\nhi\r\n0\r\nX-Digest: a\r\n\r\n");
+    let response = ask(gateway.address(), request);
+    assert_eq!(response.trailers, ["X-Other: 8"]);
+    assert!(upstream.only_request().trailers.is_empty());
+}
+
 /// E21: each event is there before the next one is sent.
 #[test]
 fn e21_events_arrive_one_by_one() {
