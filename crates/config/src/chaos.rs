@@ -89,6 +89,16 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         ("", _) => format!("{pair}\n{listener}"),
         ("listener", "address") => format!("[[listener]]\n{pair}\n"),
         ("listener", _) => format!("{listener}{pair}\n"),
+        ("listener.route", _) => format!("{listener}[[listener.route]]\n{pair}\n"),
+        ("listener.route.redirect", _) => {
+            format!("{listener}[[listener.route]]\n[listener.route.redirect]\n{pair}\n")
+        }
+        (route, _) if route.starts_with("listener.route.") => {
+            format!(
+                "{listener}cluster = \"web\"\n[[listener.route]]\ncluster = \"web\"\n\
+                 [{route}]\n{pair}\n[cluster.web]\n"
+            )
+        }
         ("cluster.*.endpoints", "address") => {
             format!("{listener}[cluster.web]\nendpoints = [{{ {pair} }}]\n")
         }
@@ -175,7 +185,8 @@ fn written_defaults_are_the_defaults() {
 fn lists_and_tables_of_the_wrong_kind_are_refused() {
     for key in keys::all().filter(|key| key.support == keys::Support::Now) {
         let wrong = match key.kind {
-            Kind::Table | Kind::Tables | Kind::Named | Kind::Labels => "7",
+            Kind::Table | Kind::Tables(_) | Kind::Named => "7",
+            Kind::Fields | Kind::Labels | Kind::Split => "7",
             Kind::Strategy => "[]",
             _ => "{ x = 1 }",
         };

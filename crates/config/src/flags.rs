@@ -7,7 +7,7 @@ use crate::value::address::{parse_address, parse_listen_address};
 use crate::value::text::check_name;
 use crate::value::weight::parse_weight;
 use crate::{
-    Admin, Cluster, Config, Limits, Listener, Log, Mistake, Runtime, StrategyChoice, Workers,
+    Admin, Cluster, Config, ListenAddress, Listener, Log, Mistake, Runtime, StrategyChoice, Workers,
 };
 
 /// The name of the only cluster.
@@ -29,7 +29,7 @@ impl Config {
         admin: Option<&str>,
         workers: Option<&str>,
     ) -> Result<Self, Mistake> {
-        let address = parse_listen_address(listen).map_err(|mistake| of("--listen", mistake))?;
+        let address: ListenAddress = listen.parse().map_err(|mistake| of("--listen", mistake))?;
         let mut cluster = Cluster::new(CLUSTER);
         for text in to {
             let endpoint = endpoint_from_flag(text).map_err(|mistake| of("--to", mistake))?;
@@ -52,11 +52,8 @@ impl Config {
                 choice.map_err(|error| of("--strategy", Mistake::new(error.to_string(), "")))?;
         }
         let listener = Listener {
-            name: address.to_string().into(),
-            address,
             cluster: Some(cluster.name.clone()),
-            limits: Limits::default(),
-            trusted_proxies: Vec::new(),
+            ..Listener::new(address)
         };
         Ok(Self {
             admin: admin.map(parse_admin).transpose()?,

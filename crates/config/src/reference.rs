@@ -77,13 +77,13 @@ fn supported(path: &str) -> impl Iterator<Item = &'static Key> {
 }
 
 fn is_table(key: &Key) -> bool {
-    matches!(key.kind, Kind::Table | Kind::Tables | Kind::Named)
+    matches!(key.kind, Kind::Table | Kind::Tables(_) | Kind::Named)
 }
 
 fn header(key: &Key) -> String {
     let path = key.path.replace('*', "NAME");
     match key.kind {
-        Kind::Tables => format!("`[[{path}]]`"),
+        Kind::Tables(_) => format!("`[[{path}]]`"),
         Kind::Named => format!("`[{path}.NAME]`"),
         Kind::Endpoints => format!("`{path}`"),
         _ => format!("`[{path}]`"),

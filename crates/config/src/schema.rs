@@ -63,7 +63,10 @@ fn value(key: &Key) -> Value {
     };
     match key.kind {
         Kind::Table => table(key.path),
-        Kind::Tables => json!({ "type": "array", "minItems": 1, "items": needing(key, "address") }),
+        Kind::Tables("") => json!({ "type": "array", "items": table(key.path) }),
+        Kind::Tables(needed) => {
+            json!({ "type": "array", "minItems": 1, "items": needing(key, needed) })
+        }
         Kind::Named => named(key),
         Kind::Word(words, _) => json!({ "enum": words }),
         Kind::Words(words, _) => json!({ "type": "array", "items": { "enum": words } }),
@@ -78,8 +81,15 @@ fn value(key: &Key) -> Value {
         }
         Kind::Size(..) => json!({ "type": "string", "pattern": size("") }),
         Kind::SizeOr(word) => json!({ "type": "string", "pattern": size(&format!("{word}|")) }),
-        Kind::Networks => json!({ "type": "array", "items": { "type": "string" } }),
-        Kind::Labels => {
+        Kind::OneOf(numbers) => json!({ "enum": numbers }),
+        Kind::FieldNames | Kind::Methods | Kind::Networks => {
+            json!({ "type": "array", "items": { "type": "string" } })
+        }
+        Kind::Split => {
+            let weight = integer(0, u32::from(u16::MAX));
+            json!({ "type": "object", "additionalProperties": weight })
+        }
+        Kind::Fields | Kind::Labels => {
             json!({ "type": "object", "additionalProperties": { "type": "string" } })
         }
         Kind::Strategy => strategies(),
@@ -87,7 +97,16 @@ fn value(key: &Key) -> Value {
             let items = json!({ "anyOf": [{ "type": "string" }, needing(key, "address")] });
             json!({ "type": "array", "items": items })
         }
-        Kind::Name | Kind::Cluster | Kind::File | Kind::Listen | Kind::Address => {
+        Kind::Name
+        | Kind::Cluster
+        | Kind::File
+        | Kind::Listen
+        | Kind::Bind
+        | Kind::Host
+        | Kind::Authority
+        | Kind::Path
+        | Kind::Cookie
+        | Kind::Address => {
             json!({ "type": "string", "minLength": 1 })
         }
         Kind::Network | Kind::Endpoint | Kind::Unknown => json!({}),

@@ -205,8 +205,8 @@ fn every_key_arrives() {
         ("web", "[::]:8443")
     );
     assert_eq!(web.cluster.as_deref(), Some("a.b"));
-    assert!(web.trusts("10.1.2.3".parse().expect("an address")));
-    assert!(!web.trusts("192.0.2.7".parse().expect("an address")));
+    assert!(web.trusts("10.1.2.3".parse().ok()));
+    assert!(!web.trusts("192.0.2.7".parse().ok()));
     let limits = Limits {
         connections: 7,
         header_bytes: 8192,
@@ -279,7 +279,7 @@ fn variables_are_taken_from_the_environment() {
     let variable = |name: &str| (name == "PORT").then(|| "8081".to_owned());
     let environment = Environment::new(variable, |_| Err(io::ErrorKind::NotFound.into()));
     let config = right(&text, &environment);
-    assert_eq!(config.listeners[0].address.port(), 8081);
+    assert_eq!(config.listeners[0].address.to_string(), "127.0.0.1:8081");
     assert_eq!(config.clusters[0].endpoints[1].address(), "localhost:9002");
 
     let (_, report) = parse("f.toml", &text, &Environment::empty());

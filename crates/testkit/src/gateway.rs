@@ -32,10 +32,8 @@ pub fn config(endpoints: impl IntoIterator<Item = Endpoint>) -> model::Config {
         },
         listeners: vec![model::Listener {
             name: "in".into(),
-            address: SocketAddr::from(([127, 0, 0, 1], 0)),
             cluster: Some("web".into()),
-            limits: model::Limits::default(),
-            trusted_proxies: Vec::new(),
+            ..model::Listener::new(SocketAddr::from(([127, 0, 0, 1], 0)))
         }],
         clusters: vec![cluster],
     }
@@ -100,9 +98,14 @@ impl Gateway {
     }
 
     /// Where its first listener listens.
+    ///
+    /// # Panics
+    ///
+    /// When that is a unix socket.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.control.listeners()[0].address()
+        let address = self.control.listeners()[0].address();
+        address.ip().expect("an IP address")
     }
 
     /// The hold by which it is steered.

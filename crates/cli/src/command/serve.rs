@@ -119,7 +119,7 @@ fn announce(control: &Control, admin: Option<&AdminServer>) -> Outcome {
     for listener in control.listeners() {
         let (name, address) = (listener.name(), listener.address());
         lines.push_str(&format!("listening on {address}"));
-        if name.parse() != Ok(address) {
+        if name.parse().as_ref() != Ok(address) {
             lines.push_str(&format!(" ({name})"));
         }
         lines.push('\n');

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use evenkeel_config::{Cluster, Config, Limits, Listener, Log, Runtime};
+use evenkeel_config::{Cluster, Config, Listener, Log, Runtime};
 use evenkeel_gateway::{Control, Gateway, StartError};
 use tokio::net::TcpListener;
 
@@ -67,7 +67,8 @@ impl Stage {
         self.control
             .listeners()
             .first()
-            .map_or(LISTEN, |listener| listener.address())
+            .and_then(|listener| listener.address().ip())
+            .unwrap_or(LISTEN)
     }
 
     /// Where its admin API listens.
@@ -91,10 +92,8 @@ fn config(plan: &Plan, fleet: &Fleet, address: SocketAddr) -> Config {
         runtime: Runtime::default(),
         listeners: vec![Listener {
             name: "demo".into(),
-            address,
             cluster: Some(cluster.name.clone()),
-            limits: Limits::default(),
-            trusted_proxies: Vec::new(),
+            ..Listener::new(address)
         }],
         clusters: vec![cluster],
     }

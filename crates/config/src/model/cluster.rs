@@ -25,6 +25,8 @@ pub struct Cluster {
     pub retry: Retry,
     /// How long endpoints may take.
     pub timeout: Timeouts,
+    /// The cookie that keeps a client at its endpoint; none: no affinity.
+    pub sticky: Option<Sticky>,
 }
 
 impl Cluster {
@@ -39,6 +41,7 @@ impl Cluster {
             capacity: None,
             retry: Retry::default(),
             timeout: Timeouts::default(),
+            sticky: None,
         }
     }
 
@@ -51,6 +54,13 @@ impl Cluster {
             _ => endpoint,
         }
     }
+}
+
+/// The cookie that keeps a client at its endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sticky {
+    /// Its name, a token.
+    pub cookie: Arc<str>,
 }
 
 /// How much an endpoint takes at once.

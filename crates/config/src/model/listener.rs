@@ -1,33 +1,58 @@
 //! Sockets we accept on.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::route::Route;
 use crate::Network;
+use crate::value::listen_address::ListenAddress;
 
 /// A socket we accept on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// Its name in metrics and logs, unique.
     pub name: Arc<str>,
-    /// What it binds; port 0 is picked free.
-    pub address: SocketAddr,
-    /// The cluster for its requests, which exists; none: they get 404.
+    /// What it binds.
+    pub address: ListenAddress,
+    /// The cluster for requests that no route takes, which exists; none: they get 404.
     pub cluster: Option<Arc<str>>,
+    /// The routes, in the order in which they are tried; at most [`Route::MAX`].
+    pub routes: Vec<Route>,
     /// What clients may ask of it.
     pub limits: Limits,
     /// Whose `X-Forwarded-*` is believed.
     pub trusted_proxies: Vec<Network>,
+    /// Whether that of peers on a unix socket is.
+    pub trusts_unix: bool,
 }
 
 impl Listener {
-    /// Whether the `X-Forwarded-*` of this peer is believed.
+    /// A listener of that address and name, with defaults in all else.
     #[must_use]
-    pub fn trusts(&self, peer: IpAddr) -> bool {
-        self.trusted_proxies
-            .iter()
-            .any(|network| network.contains(peer))
+    pub fn new(address: impl Into<ListenAddress>) -> Self {
+        let address = address.into();
+        Self {
+            name: address.to_string().into(),
+            address,
+            cluster: None,
+            routes: Vec::new(),
+            limits: Limits::default(),
+            trusted_proxies: Vec::new(),
+            trusts_unix: false,
+        }
+    }
+
+    /// Whether the `X-Forwarded-*` of a peer is believed; none: one on a unix socket.
+    #[must_use]
+    pub fn trusts(&self, peer: Option<IpAddr>) -> bool {
+        match peer {
+            Some(peer) => self
+                .trusted_proxies
+                .iter()
+                .any(|network| network.contains(peer)),
+            None => self.trusts_unix,
+        }
     }
 }
 

@@ -3,4 +3,5 @@
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod listener;
+pub(crate) mod route;
 pub(crate) mod strategy_choice;

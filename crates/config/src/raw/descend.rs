@@ -48,7 +48,7 @@ impl Walk<'_> {
                 entry.value.span(),
                 Mistake::new(
                     format!("{path} is not a list of tables"),
-                    format!("write [[{name}]] with two brackets on each side"),
+                    format!("write [[{path}]] with two brackets on each side"),
                 ),
             );
             return Vec::new();

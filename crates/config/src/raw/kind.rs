@@ -9,8 +9,8 @@ use crate::value::weight;
 pub(crate) enum Kind {
     /// A table of keys.
     Table,
-    /// A list of tables.
-    Tables,
+    /// A list of tables, each of which needs this key; empty: none.
+    Tables(&'static str),
     /// Tables by a name that the user chooses.
     Named,
     /// A name.
@@ -39,8 +39,28 @@ pub(crate) enum Kind {
     Size(u64, u64),
     /// A size, or this word.
     SizeOr(&'static str),
-    /// What a listener binds.
+    /// What the admin API binds.
     Listen,
+    /// What a listener binds.
+    Bind,
+    /// The host that a route takes.
+    Host,
+    /// A host with or without a port.
+    Authority,
+    /// The path that a route takes.
+    Path,
+    /// A list of methods.
+    Methods,
+    /// Names of fields with their values.
+    Fields,
+    /// A list of names of fields.
+    FieldNames,
+    /// Clusters with their weights.
+    Split,
+    /// One of these numbers.
+    OneOf(&'static [u32]),
+    /// The name of a cookie.
+    Cookie,
     /// Where an endpoint is.
     Address,
     /// A network.
@@ -66,7 +86,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Table => "a table",
-            Self::Tables => "a list of tables",
+            Self::Tables(_) => "a list of tables",
             Self::Named => "tables by name",
             Self::Name => "a name in quotes",
             Self::Cluster => "the name of a cluster",
@@ -90,6 +110,18 @@ impl fmt::Display for Kind {
             }
             Self::SizeOr(word) => return write!(f, "\"{word}\" or a size, like \"64KiB\""),
             Self::Listen => "an IP address and a port, like \"127.0.0.1:8080\" or \"[::]:8080\"",
+            Self::Bind => {
+                "an address and a port, like \"127.0.0.1:8080\", or \"unix:/run/evenkeel.sock\""
+            }
+            Self::Host => "a host, like \"www.example.com\" or \"*.example.com\"",
+            Self::Authority => "a host, like \"api.internal\" or \"api.internal:8080\"",
+            Self::Path => "a path, like \"/v1/\"",
+            Self::Methods => "a list of methods, like [\"GET\", \"HEAD\"]",
+            Self::Fields => "a table of fields, like { \"x-canary\" = \"1\" }",
+            Self::FieldNames => "a list of names of fields, like [\"cookie\"]",
+            Self::Split => "a table of clusters with weights, like { stable = 95, canary = 5 }",
+            Self::OneOf(numbers) => return numbers_of(f, numbers),
+            Self::Cookie => "the name of a cookie",
             Self::Address => "a host and a port, like \"127.0.0.1:9001\" or \"web.internal:80\"",
             Self::Network => "a network, like \"10.0.0.0/8\"",
             Self::Networks => "a list of networks, like [\"10.0.0.0/8\"]",
@@ -101,6 +133,18 @@ impl fmt::Display for Kind {
             Self::Unknown => "a value",
         })
     }
+}
+
+fn numbers_of(f: &mut fmt::Formatter<'_>, numbers: &[u32]) -> fmt::Result {
+    for (index, number) in numbers.iter().enumerate() {
+        let between = match index {
+            0 => "",
+            _ if index + 1 == numbers.len() => " or ",
+            _ => ", ",
+        };
+        write!(f, "{between}{number}")?;
+    }
+    Ok(())
 }
 
 fn one_of(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {

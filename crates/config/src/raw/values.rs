@@ -119,6 +119,10 @@ impl Walk<'_> {
     /// A whole number within the range of its key.
     pub(crate) fn integer(&mut self, section: &Section<'_>, name: &str) -> Option<u32> {
         let entry = section.get(name)?;
+        let among: &[u32] = match entry.kind {
+            Kind::OneOf(numbers) => numbers,
+            _ => &[],
+        };
         let (least, most, not_yet) = match entry.kind {
             Kind::Integer(least, most) | Kind::IntegerOr(least, most, _) => (least, most, ""),
             Kind::IntegerOrLater(least, most, word) => (least, most, word),
@@ -127,7 +131,10 @@ impl Walk<'_> {
         match entry.value.get_ref() {
             DeValue::Integer(number) => {
                 let number = whole(number).and_then(|number| u32::try_from(number).ok());
-                if let Some(number) = number.filter(|number| (least..=most).contains(number)) {
+                let right = |number: &u32| {
+                    (least..=most).contains(number) && (among.is_empty() || among.contains(number))
+                };
+                if let Some(number) = number.filter(right) {
                     return Some(number);
                 }
                 self.wrong(&entry);
@@ -217,9 +224,16 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
     let kind = entry.kind;
     let numeric = matches!(
         kind,
-        Kind::Integer(..) | Kind::IntegerOr(..) | Kind::IntegerOrLater(..) | Kind::Share
+        Kind::Integer(..)
+            | Kind::IntegerOr(..)
+            | Kind::IntegerOrLater(..)
+            | Kind::OneOf(_)
+            | Kind::Share
     );
-    let list = matches!(kind, Kind::Networks | Kind::Endpoints | Kind::Words(..));
+    let list = matches!(
+        kind,
+        Kind::Networks | Kind::Endpoints | Kind::FieldNames | Kind::Methods | Kind::Words(..)
+    );
     match entry.value.get_ref() {
         DeValue::String(text) if numeric && text.parse::<f64>().is_ok() => {
             "write the number without quotes".to_owned()

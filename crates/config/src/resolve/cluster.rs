@@ -7,11 +7,15 @@ use evenkeel_core::{Endpoint, PanicThreshold};
 
 use super::{endpoint, strategy};
 use crate::Mistake;
-use crate::model::cluster::{Capacity, Cluster, Retry, RetryOn, Timeouts};
+use crate::model::cluster::{Capacity, Cluster, Retry, RetryOn, Sticky, Timeouts};
 use crate::raw::descend::Sub;
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
+use crate::value::field::is_token;
 use crate::value::text::check_name;
+
+/// The name of a cookie that has none of its own.
+const COOKIE: &str = "ek";
 
 /// The peak of a capacity that does not say it.
 const PEAK: u32 = 200;
@@ -46,6 +50,7 @@ fn cluster(
         capacity: capacity(walk, section),
         retry: retry(walk, section),
         timeout: timeout(walk, section),
+        sticky: sticky(walk, section),
         ..Cluster::new(name)
     };
     let endpoints = endpoints.unwrap_or_default().into_iter();
@@ -133,4 +138,32 @@ fn timeout(walk: &mut Walk<'_>, section: &Section<'_>) -> Timeouts {
             .duration(&section, "pool_idle")
             .unwrap_or(default.pool_idle),
     }
+}
+
+fn sticky(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Sticky> {
+    let Sub::Table(section) = walk.table(section, "sticky") else {
+        return None;
+    };
+    let entry = section.get("cookie");
+    let cookie = entry.and_then(|entry| walk.parsed(&entry, check_cookie));
+    Some(Sticky {
+        cookie: cookie.unwrap_or_else(|| COOKIE.into()),
+    })
+}
+
+fn check_cookie(text: &str) -> Result<Arc<str>, Mistake> {
+    let shown: String = text.chars().take(40).collect();
+    if !is_token(text) {
+        let message = format!("{shown:?} is not the name of a cookie");
+        return Err(Mistake::new(
+            message,
+            "letters, digits, \"-\" and \"_\", like \"ek\"",
+        ));
+    }
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("__host-") || lower.starts_with("__secure-") {
+        let message = format!("browsers take the cookie {shown:?} over TLS only");
+        return Err(Mistake::new(message, "leave the prefix out"));
+    }
+    Ok(text.into())
 }

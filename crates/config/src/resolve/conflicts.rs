@@ -25,7 +25,7 @@ pub(super) fn listeners(
     let address = admin.admin.address;
     let taken = listeners
         .iter()
-        .find(|placed| placed.listener.address == address);
+        .find(|placed| placed.listener.address.ip() == Some(address));
     if let Some(at) = taken.and_then(|placed| placed.address_at.clone()) {
         let message = format!("the listener has the address {address} of the admin API");
         let help = "give one of them another port";
@@ -40,18 +40,18 @@ pub(super) fn listeners(
 
 fn shares_address(one: &PlacedListener, other: &PlacedListener) -> bool {
     let both = one.address_at.is_some() && other.address_at.is_some();
-    let address = one.listener.address;
-    both && address.port() != 0 && address == other.listener.address
+    let address = &one.listener.address;
+    both && !address.is_open() && *address == other.listener.address
 }
 
 fn address_twice(walk: &mut Walk<'_>, placed: &PlacedListener, other: &PlacedListener) {
     let (Some(at), Some(first)) = (placed.address_at.clone(), other.address_at.clone()) else {
         return;
     };
-    let address = placed.listener.address;
+    let address = &placed.listener.address;
     let line = walk.line(first.start);
     let message = format!("two listeners have the address {address}, the first on line {line}");
-    let help = "give one of them another port";
+    let help = "give one of them another port or path";
     walk.conflict(at, Mistake::new(message, help), first, "the first one");
 }
 
@@ -68,12 +68,9 @@ fn name_twice(walk: &mut Walk<'_>, placed: &PlacedListener, others: &[PlacedList
     }
 }
 
-/// Clusters that listeners name exist.
+/// Clusters that listeners and their routes name exist.
 pub(super) fn clusters(walk: &mut Walk<'_>, listeners: &[PlacedListener], clusters: &[Cluster]) {
-    for placed in listeners {
-        let (Some(name), Some(at)) = (&placed.listener.cluster, &placed.cluster_at) else {
-            continue;
-        };
+    for (name, at) in listeners.iter().flat_map(|placed| &placed.clusters) {
         if clusters.iter().any(|cluster| cluster.name == *name) {
             continue;
         }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use toml::de::DeValue;
 
+use super::route::{Named, routes};
 use crate::model::listener::{Limits, Listener};
 use crate::raw::descend::Sub;
 use crate::raw::kind::Kind;
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
 use crate::value::network::parse_network;
-use crate::{Mistake, Network};
+use crate::{ListenAddress, Mistake, Network};
 
 /// A listener with the places that may contradict others.
 pub(super) struct PlacedListener {
@@ -21,8 +22,8 @@ pub(super) struct PlacedListener {
     pub(super) name_at: Option<Range<usize>>,
     /// Where its address is, if it is one.
     pub(super) address_at: Option<Range<usize>>,
-    /// Where its cluster is named.
-    pub(super) cluster_at: Option<Range<usize>>,
+    /// The clusters that it and its routes name.
+    pub(super) clusters: Vec<Named>,
 }
 
 pub(super) fn listeners(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<PlacedListener> {
@@ -35,7 +36,7 @@ pub(super) fn listeners(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<PlacedLis
     let mut listeners: Vec<PlacedListener> = Vec::with_capacity(sections.len());
     for section in &sections {
         let mut placed = listener(walk, section);
-        if placed.name_at.is_none() && placed.listener.address.port() == 0 {
+        if placed.name_at.is_none() && placed.listener.address.is_open() {
             tell_apart(&mut placed.listener, &listeners);
         }
         listeners.push(placed);
@@ -63,26 +64,31 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
             Mistake::new("the listener has no address", help),
         );
     }
-    let address = walk.listen(section, "address");
+    let address = section
+        .get("address")
+        .and_then(|entry| walk.parsed(&entry, str::parse::<ListenAddress>));
     let name = walk.name(section, "name");
     let _ = walk.word(section, "protocol");
     let cluster = section.get("cluster").and_then(|entry| walk.string(&entry));
+    let cluster: Option<Arc<str>> = cluster.as_deref().map(Arc::from);
     let name_at = at("name").filter(|_| name.is_some());
     let address_at = at("address").filter(|_| address.is_some());
-    let cluster_at = at("cluster").filter(|_| cluster.is_some());
-    let address = address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    let listener = Listener {
-        name: name.map_or_else(|| address.to_string().into(), Arc::from),
-        address,
-        cluster: cluster.as_deref().map(Arc::from),
+    let mut clusters: Vec<Named> = cluster.clone().zip(at("cluster")).into_iter().collect();
+    let mut listener = Listener {
+        cluster,
+        routes: routes(walk, section, &mut clusters),
         limits: limits(walk, section),
-        trusted_proxies: networks(walk, section, "trusted_proxies"),
+        ..Listener::new(address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()))
     };
+    if let Some(name) = name {
+        listener.name = name.into();
+    }
+    (listener.trusted_proxies, listener.trusts_unix) = trusted(walk, section);
     PlacedListener {
         listener,
         name_at,
         address_at,
-        cluster_at,
+        clusters,
     }
 }
 
@@ -113,14 +119,23 @@ fn limits(walk: &mut Walk<'_>, section: &Section<'_>) -> Limits {
     }
 }
 
-fn networks(walk: &mut Walk<'_>, section: &Section<'_>, name: &str) -> Vec<Network> {
-    let Some(entry) = section.get(name) else {
-        return Vec::new();
+/// The networks that are believed, and whether peers on unix sockets are.
+fn trusted(walk: &mut Walk<'_>, section: &Section<'_>) -> (Vec<Network>, bool) {
+    let Some(entry) = section.get("trusted_proxies") else {
+        return (Vec::new(), false);
     };
     let DeValue::Array(list) = entry.value.get_ref() else {
         walk.wrong(&entry);
-        return Vec::new();
+        return (Vec::new(), false);
     };
+    let is_unix = |value: &toml::Spanned<DeValue<'_>>| matches!(value.get_ref(), DeValue::String(text) if text == UNIX);
     let network = |value| walk.parsed(&entry.element(value, Kind::Network), parse_network);
-    list.iter().filter_map(network).collect()
+    let networks = list.iter().filter(|value| !is_unix(value));
+    (
+        networks.filter_map(network).collect(),
+        list.iter().any(is_unix),
+    )
 }
+
+/// Peers on unix sockets, among networks.
+const UNIX: &str = "unix:";

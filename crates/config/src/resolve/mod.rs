@@ -3,8 +3,10 @@
 mod cluster;
 mod conflicts;
 pub(crate) mod endpoint;
+mod fields;
 mod listener;
 mod process;
+mod route;
 pub(crate) mod strategy;
 
 pub(crate) use process::check_admin;

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::listen_address::parse_unix_path;
 use super::mistake::Mistake;
 
 /// Where an endpoint is reached.
@@ -15,6 +17,8 @@ pub enum Address {
     Ip(SocketAddr),
     /// A host name, lowercase, and a port.
     Host(String, u16),
+    /// A unix socket.
+    Unix(PathBuf),
 }
 
 impl fmt::Display for Address {
@@ -22,6 +26,7 @@ impl fmt::Display for Address {
         match self {
             Self::Ip(address) => write!(f, "{address}"),
             Self::Host(host, port) => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
@@ -39,7 +44,7 @@ impl FromStr for Address {
 /// # Errors
 ///
 /// Names the part that is wrong: no port, port 0 or above 65535, an IPv6 address without brackets or
-/// with a zone, a host name that cannot be one.
+/// with a zone, a host name that cannot be one, a unix socket without an absolute path.
 ///
 /// # Examples
 ///
@@ -50,6 +55,9 @@ impl FromStr for Address {
 /// assert!(parse_address("::1:9001").is_err());
 /// ```
 pub fn parse_address(text: &str) -> Result<Address, Mistake> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return parse_unix_path(path).map(|path| Address::Unix(path.into()));
+    }
     let (host, port) = split(text)?;
     let port = parse_port(text, port, 1)?;
     match host {
@@ -61,7 +69,7 @@ pub fn parse_address(text: &str) -> Result<Address, Mistake> {
     }
 }
 
-/// Reads the address that a listener or the admin API binds. Port 0 lets the system pick a free one.
+/// Reads an IP address and a port to bind. Port 0 lets the system pick a free one.
 ///
 /// # Errors
 ///
@@ -112,7 +120,7 @@ fn split(text: &str) -> Result<(Host<'_>, &str), Mistake> {
     }
     if text.starts_with("unix:") {
         return refuse(
-            "is a unix socket: not supported yet",
+            "is a unix socket, which it cannot be here",
             "write \"127.0.0.1:8080\"".into(),
         );
     }
@@ -182,10 +190,8 @@ fn parse_port(text: &str, port: &str, least: u16) -> Result<u16, Mistake> {
     }
 }
 
-/// Labels of letters, digits, `-` and `_`; the last one is not a number, or it is a broken IPv4
-/// address.
-fn check_host(text: &str, host: &str) -> Result<(), Mistake> {
-    let name = host.strip_suffix('.').unwrap_or(host);
+/// Whether a text is a host name: labels of letters, digits, `-` and `_`.
+pub(super) fn is_host_name(name: &str) -> bool {
     let label = |label: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         (1..=63).contains(&label.len())
@@ -193,6 +199,12 @@ fn check_host(text: &str, host: &str) -> Result<(), Mistake> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
+    name.len() <= 253 && name.split('.').all(label)
+}
+
+/// A host name whose last label is not a number; it would be a broken IPv4 address.
+fn check_host(text: &str, host: &str) -> Result<(), Mistake> {
+    let name = host.strip_suffix('.').unwrap_or(host);
     let last = name.rsplit('.').next().unwrap_or_default();
     if !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Mistake::new(
@@ -203,7 +215,7 @@ fn check_host(text: &str, host: &str) -> Result<(), Mistake> {
             "four numbers from 0 to 255, like \"192.0.2.7:80\"",
         ));
     }
-    if name.len() <= 253 && name.split('.').all(label) {
+    if is_host_name(name) {
         return Ok(());
     }
     Err(Mistake::new(
@@ -255,6 +267,7 @@ mod tests {
             "web:80",
             "web-1.internal:65535",
             "a_b.example.:1",
+            "unix:/run/web.sock",
         ] {
             assert_eq!(parse_address(text).expect(text).to_string(), text);
         }
@@ -306,7 +319,7 @@ mod tests {
                 "http://127.0.0.1:80/",
                 "has a scheme (leave it out: \"127.0.0.1:80\")",
             ),
-            ("unix:/run/web.sock", "not supported yet"),
+            ("unix:web.sock", "has no absolute path"),
         ] {
             let words = parse_address(text).expect_err(text).to_string();
             assert!(words.contains(part), "{text}: {words}");
@@ -323,7 +336,7 @@ mod tests {
             ("*:80", "write \"0.0.0.0:80\""),
             (":80", "write \"0.0.0.0:80\""),
             ("127.0.0.1:70000", "from 0 to 65535"),
-            ("unix:/run/web.sock", "not supported yet"),
+            ("unix:/run/web.sock", "is a unix socket"),
         ] {
             let words = parse_listen_address(text).expect_err(text).to_string();
             assert!(words.contains(part), "{text}: {words}");

@@ -2,8 +2,13 @@
 
 pub(crate) mod address;
 pub(crate) mod duration;
+pub(crate) mod field;
+pub(crate) mod host_pattern;
+pub(crate) mod listen_address;
 pub(crate) mod mistake;
 pub(crate) mod network;
+pub(crate) mod path;
+pub(crate) mod path_pattern;
 pub(crate) mod size;
 pub(crate) mod text;
 pub(crate) mod weight;

@@ -12,7 +12,7 @@ pub(super) const WHOLE: &[Case] = &[
         "1:1 error: there is no listener",
     ]),
     ("\u{feff}[[listener]]\naddress = 1\n", &[
-        "2:11 error: listener.address = 1 is not an IP address and a port, like \"127.0.0.1:8080\" or \"[::]:8080\"",
+        "2:11 error: listener.address = 1 is not an address and a port, like \"127.0.0.1:8080\", or \"unix:/run/evenkeel.sock\"",
     ]),
     ("listener = 1\n", &[
         "1:12 error: listener is not a list of tables",
@@ -44,11 +44,11 @@ pub(super) const WHOLE: &[Case] = &[
     ("\0\u{1}", &[
         "1:3 error: broken TOML: key with no value, expected `=`",
     ]),
-    ("[[listener]]\naddress = \"localhost:8080\"\n[[listener]]\naddress = \"127.0.0.1:70000\"\n[[listener]]\naddress=\"::1:80\"\n[[listener]]\naddress=\"unix:/run/x\"\n", &[
+    ("[[listener]]\naddress = \"localhost:8080\"\n[[listener]]\naddress = \"127.0.0.1:70000\"\n[[listener]]\naddress=\"::1:80\"\n[[listener]]\naddress=\"unix:run/x\"\n", &[
         "2:11 error: listener.address: the address \"localhost:8080\" is not an IP address and a port",
         "4:11 error: listener.address: port 70000 of the address \"127.0.0.1:70000\" is not a number from 0 to 65535",
         "6:9 error: listener.address: the address \"::1:80\" is IPv6 without brackets",
-        "8:9 error: listener.address: the address \"unix:/run/x\" is a unix socket: not supported yet",
+        "8:9 error: listener.address: the unix socket \"run/x\" has no absolute path",
     ]),
     ("[[listener]]\naddress = \"127.0.0.1:8080\"\ncluster = \"web\"\n[cluster.web]\nendpoints = \"127.0.0.1:1\"\n", &[
         "5:13 error: cluster.web.endpoints = \"127.0.0.1:1\" is not a list of addresses or tables, like [\"127.0.0.1:9001\"]",
@@ -95,7 +95,7 @@ pub(super) const LISTENER: &[Case] = &[
         "3:1 error: listener.tls is not supported yet",
     ]),
     ("route = [{}]", &[
-        "3:1 error: listener.route is not supported yet",
+        "3:10 error: the route leads nowhere",
     ]),
     ("trusted_proxies = \"10.0.0.0/8\"", &[
         "3:19 error: listener.trusted_proxies = \"10.0.0.0/8\" is not a list of networks, like [\"10.0.0.0/8\"]",
@@ -136,8 +136,17 @@ pub(super) const LISTENER: &[Case] = &[
     ("name = \"a\"\n[[listener]]\naddress = \"127.0.0.1:8081\"\nname = \"a\"", &[
         "6:8 error: two listeners have the name \"a\", the first on line 3",
     ]),
-    ("[[listener.route]]\npath = \"/\"", &[
-        "3:12 error: listener.route is not supported yet",
+    ("[listener.route]\npath = \"/\"", &[
+        "3:1 error: listener.route is not a list of tables",
+    ]),
+    ("[[listener]]\naddress = \"unix:/run/x\"\n[[listener]]\naddress = \"unix:/run/x\"", &[
+        "6:11 error: two listeners have the address unix:/run/x, the first on line 4",
+    ]),
+    ("trusted_proxies = [\"unix:\", \"unix\"]", &[
+        "3:29 error: listener.trusted_proxies: \"unix\" is not a network",
+    ]),
+    ("[admin]\naddress = \"unix:/run/x\"", &[
+        "4:11 error: admin.address: the address \"unix:/run/x\" is a unix socket, which it cannot be here",
     ]),
     ("[admin]\naddress = \"0.0.0.0:9900\"", &[
         "4:11 error: the admin API on 0.0.0.0:9900 needs a token: the address is not loopback",
@@ -283,6 +292,16 @@ pub(super) const CLUSTER: &[Case] = &[
     ("[cluster.web.discovery]\ntype = \"file\"", &[
         "6:14 error: cluster.web.discovery is not supported yet",
     ]),
+    ("sticky = true", &[
+        "6:10 error: cluster.web.sticky = true is not a table",
+    ]),
+    ("sticky = { cookie = \"a b\", secret = 1 }", &[
+        "6:21 error: cluster.web.sticky.cookie: \"a b\" is not the name of a cookie",
+        "6:28 error: unknown key `secret` in cluster.web.sticky",
+    ]),
+    ("[cluster.web.sticky]\ncookie = \"__Host-ek\"", &[
+        "7:10 error: cluster.web.sticky.cookie: browsers take the cookie \"__Host-ek\" over TLS only",
+    ]),
     ("x = 1979-05-27", &[
         "6:1 error: unknown key `x` in cluster.web",
     ]),
@@ -341,6 +360,9 @@ pub(super) const ENDPOINTS: &[Case] = &[
     ]),
     ("\"127.0.0.1\"", &[
         "5:14 error: cluster.web.endpoints: the address \"127.0.0.1\" has no port",
+    ]),
+    ("\"unix:/run/a.sock\", { id = \"b\", address = \"unix:b.sock\" }", &[
+        "5:56 error: address of endpoint \"b\" in cluster \"web\": the unix socket \"b.sock\" has no absolute path",
     ]),
     ("\"::1:9001\"", &[
         "5:14 error: cluster.web.endpoints: the address \"::1:9001\" is IPv6 without brackets",

@@ -32,7 +32,10 @@ const LINGER_BYTES: usize = 1 << 20;
 const READ_AHEAD: usize = 16 * 1024;
 
 /// Serves a connection in a task of its own.
-pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: Stream, peer: IpAddr) {
+///
+/// A peer on a unix socket has no address; it is `unknown`, as RFC 7239 calls one that is there and
+/// cannot be named.
+pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: Stream, peer: Option<IpAddr>) {
     worker.connections.set(worker.connections.get() + 1);
     let client = Client {
         worker: Rc::clone(worker),
@@ -41,7 +44,7 @@ pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: Stream, peer: IpAdd
         stream,
         inbox: Inbox::new(&worker.buffers),
         alarm: worker.alarms.alarm(),
-        peer: peer.to_string().into(),
+        peer: peer.map_or_else(|| "unknown".into(), |peer| peer.to_string().into()),
         request_id: String::new(),
         ended: false,
     };

@@ -39,6 +39,13 @@ impl Shared {
         }
     }
 
+    /// Takes the files of unix sockets away.
+    pub(crate) fn remove_files(&self) {
+        for listener in &self.listeners {
+            listener.remove_file();
+        }
+    }
+
     pub(crate) fn is_ready(&self) -> bool {
         self.awaited.load(Ordering::Relaxed) == 0 && !self.draining.load(Ordering::Relaxed)
     }

@@ -1,12 +1,11 @@
 //! Starting a gateway and ending it.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use evenkeel_config::{self as config, Config};
+use evenkeel_config::{self as config, Config, ListenAddress};
 use evenkeel_core::{DuplicateId, Membership, Nanos};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -15,7 +14,7 @@ use super::control::Control;
 use super::shared::Shared;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Policies};
-use crate::listener::{self, Listener};
+use crate::listener::{self, BoundSocket, Listener};
 use crate::upstream::Resolver;
 use crate::worker::{self, Command, WorkerHandle};
 
@@ -36,7 +35,7 @@ pub enum StartError {
         /// The listener.
         name: Arc<str>,
         /// Its address.
-        address: SocketAddr,
+        address: ListenAddress,
         /// Why not.
         error: io::Error,
     },
@@ -154,6 +153,7 @@ impl Drop for Gateway {
             // has no room for a command is stuck, and would not hear of this either.
             let _ = worker.commands.try_send(Command::Stop);
         }
+        self.shared.remove_files();
     }
 }
 
@@ -177,7 +177,7 @@ fn clusters(config: &Config) -> Result<Arc<[Arc<Cluster>]>, StartError> {
 }
 
 /// Listening sockets by worker, in the order of the listeners.
-type Sockets = Vec<Vec<std::net::TcpListener>>;
+type Sockets = Vec<Vec<BoundSocket>>;
 type Listeners = Box<[Arc<Listener>]>;
 
 /// Binds all listeners, and deals their sockets out to the workers.
@@ -185,20 +185,24 @@ fn listen(config: &Config, workers: usize) -> Result<(Listeners, Sockets), Start
     let mut listeners = Vec::new();
     let mut by_worker: Sockets = (0..workers).map(|_| Vec::new()).collect();
     for wanted in &config.listeners {
-        let (address, sockets) =
-            listener::bind(wanted.address, workers).map_err(|error| StartError::Bind {
-                name: Arc::clone(&wanted.name),
-                address: wanted.address,
-                error,
-            })?;
-        for (own, socket) in by_worker.iter_mut().zip(sockets) {
+        let bound = listener::bind(&wanted.address, workers).map_err(|error| StartError::Bind {
+            name: Arc::clone(&wanted.name),
+            address: wanted.address.clone(),
+            error,
+        })?;
+        for (own, socket) in by_worker.iter_mut().zip(bound.sockets) {
             own.push(socket);
         }
         let cluster = wanted
             .cluster
             .as_ref()
             .and_then(|name| position(&config.clusters, name));
-        listeners.push(Arc::new(Listener::new(wanted, address, cluster)));
+        listeners.push(Arc::new(Listener::new(
+            wanted,
+            bound.address,
+            bound.file,
+            cluster,
+        )));
     }
     Ok((listeners.into(), by_worker))
 }

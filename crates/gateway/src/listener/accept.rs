@@ -1,16 +1,16 @@
 //! Accepting connections.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_http1::{GatewayReply, ProxyError, gateway_reply};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::Listener;
+use super::socket::{Acceptor, BoundSocket};
 use crate::forward;
 use crate::stream::Stream;
 use crate::worker::Worker;
@@ -22,10 +22,10 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 pub(crate) async fn accept(
     worker: Rc<Worker>,
     listener: Arc<Listener>,
-    socket: std::net::TcpListener,
+    socket: BoundSocket,
     stop: Rc<Notify>,
 ) {
-    let socket = match TcpListener::from_std(socket) {
+    let socket = match Acceptor::new(socket) {
         Ok(socket) => socket,
         Err(error) => {
             tracing::error!(listener = listener.name(), %error, "cannot accept");
@@ -47,21 +47,9 @@ pub(crate) async fn accept(
             }
         }
     }
-    welcome_the_last(&worker, &listener, socket);
-}
-
-/// Takes in whom the system has let in already: closing the socket would reset their connections,
-/// with requests in them.
-fn welcome_the_last(worker: &Rc<Worker>, listener: &Arc<Listener>, socket: TcpListener) {
-    let Ok(socket) = socket.into_std() else {
-        return;
-    };
-    while let Ok((stream, peer)) = socket.accept() {
-        let ready = stream.set_nonblocking(true);
-        if let Ok(stream) = ready.and_then(|()| TcpStream::from_std(stream)) {
-            welcome(worker, listener, stream, peer);
-        }
-    }
+    // Closing the socket would reset the connections of those who are in its queue, with requests in
+    // them.
+    socket.take_the_last(|(stream, peer)| welcome(&worker, &listener, stream, peer));
 }
 
 /// The client was gone before it was accepted: nothing to wait for.
@@ -74,8 +62,7 @@ fn is_about_one_connection(error: &io::Error) -> bool {
     )
 }
 
-fn welcome(worker: &Rc<Worker>, listener: &Arc<Listener>, stream: TcpStream, peer: SocketAddr) {
-    let stream = Stream::Tcp(stream);
+fn welcome(worker: &Rc<Worker>, listener: &Arc<Listener>, stream: Stream, peer: Option<IpAddr>) {
     let Some(seat) = listener.admit() else {
         turn_away(&stream);
         return;
@@ -83,7 +70,7 @@ fn welcome(worker: &Rc<Worker>, listener: &Arc<Listener>, stream: TcpStream, pee
     if stream.set_nodelay().is_err() {
         return;
     }
-    forward::serve(worker, seat, stream, peer.ip().to_canonical());
+    forward::serve(worker, seat, stream, peer);
 }
 
 /// Says why, as far as the socket takes it at once, and closes.

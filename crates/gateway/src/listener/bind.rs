@@ -1,25 +1,56 @@
-//! Binding: one socket for each worker on the same port.
+//! Binding: one socket for each worker on the same port, or several holds on one unix socket.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
+use evenkeel_config::ListenAddress;
 use socket2::{Domain, Protocol, Socket, Type};
+
+use super::socket::BoundSocket;
+use super::socket_file::SocketFile;
 
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// Binds `count` sockets to one address; port 0 is picked once for all of them.
-///
-/// The kernel spreads connections over the sockets. Since sockets that share a port would also share
-/// it with a second process of ours, the first bind is exclusive: a busy port is an error.
+/// What was bound: the address, a socket for each worker, and the file of a unix socket.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) address: ListenAddress,
+    pub(crate) sockets: Vec<BoundSocket>,
+    pub(crate) file: Option<SocketFile>,
+}
+
+/// Binds `count` sockets to one address.
 ///
 /// # Errors
 ///
 /// When the address cannot be bound.
-pub(crate) fn bind(
-    address: SocketAddr,
-    count: usize,
-) -> io::Result<(SocketAddr, Vec<TcpListener>)> {
+pub(crate) fn bind(address: &ListenAddress, count: usize) -> io::Result<Bound> {
+    match address {
+        ListenAddress::Ip(address) => {
+            let (address, sockets) = bind_port(*address, count)?;
+            Ok(Bound {
+                address: address.into(),
+                sockets: sockets.into_iter().map(BoundSocket::Tcp).collect(),
+                file: None,
+            })
+        }
+        ListenAddress::Unix(path) => {
+            let (file, sockets) = SocketFile::bind(path, count)?;
+            Ok(Bound {
+                address: address.clone(),
+                sockets: sockets.into_iter().map(BoundSocket::Unix).collect(),
+                file: Some(file),
+            })
+        }
+    }
+}
+
+/// Binds `count` sockets to one port; port 0 is picked once for all of them.
+///
+/// The kernel spreads connections over the sockets. Since sockets that share a port would also share
+/// it with a second process of ours, the first bind is exclusive: a busy port is an error.
+fn bind_port(address: SocketAddr, count: usize) -> io::Result<(SocketAddr, Vec<TcpListener>)> {
     let probe = open(address)?;
     probe.bind(&address.into())?;
     probe.listen(1)?;
@@ -58,10 +89,10 @@ mod tests {
     #[test]
     fn workers_share_a_port_and_nobody_else_gets_it() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (address, sockets) = bind(any, 2).expect("a free port");
+        let (address, sockets) = bind_port(any, 2).expect("a free port");
         assert_ne!(address.port(), 0);
         assert_eq!(sockets.len(), 2);
-        let busy = bind(address, 1).expect_err("it is taken");
+        let busy = bind_port(address, 1).expect_err("it is taken");
         assert_eq!(busy.kind(), io::ErrorKind::AddrInUse);
     }
 }

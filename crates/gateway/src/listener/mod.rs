@@ -2,23 +2,28 @@
 
 mod accept;
 mod bind;
+mod socket;
+mod socket_file;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use evenkeel_config as config;
+use evenkeel_config::{self as config, ListenAddress};
 use evenkeel_core::Nanos;
 use evenkeel_http1::Limits;
 
+use socket_file::SocketFile;
+
 pub(crate) use accept::accept;
 pub(crate) use bind::bind;
+pub(crate) use socket::BoundSocket;
 
 /// A listener as workers and reports see it.
 #[derive(Debug)]
 pub struct Listener {
     name: Arc<str>,
-    address: SocketAddr,
+    address: ListenAddress,
+    file: Option<SocketFile>,
     /// The place of the cluster among the gateway's.
     pub(crate) cluster: Option<usize>,
     pub(crate) config: config::Listener,
@@ -31,13 +36,15 @@ pub struct Listener {
 impl Listener {
     pub(crate) fn new(
         config: &config::Listener,
-        address: SocketAddr,
+        address: ListenAddress,
+        file: Option<SocketFile>,
         cluster: Option<usize>,
     ) -> Self {
         let limits = &config.limits;
         Self {
             name: Arc::clone(&config.name),
             address,
+            file,
             cluster,
             limits: Limits {
                 header_bytes: limits.header_bytes,
@@ -58,14 +65,21 @@ impl Listener {
 
     /// Where it listens; the port that was picked, if configuration left it open.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &ListenAddress {
+        &self.address
     }
 
     /// Clients' connections, over all workers.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Takes the file of a unix socket away.
+    pub(crate) fn remove_file(&self) {
+        if let Some(file) = &self.file {
+            file.remove();
+        }
     }
 
     /// Counts a connection, unless there are as many as may be.

@@ -1,6 +1,5 @@
 //! The thread of a worker.
 
-use std::net::TcpListener;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -13,7 +12,7 @@ use super::Worker;
 use super::alarm::TICK;
 use crate::clock::duration;
 use crate::lifecycle::Shared;
-use crate::listener;
+use crate::listener::{self, BoundSocket};
 
 /// How many commands may wait for a worker.
 const COMMANDS: usize = 64;
@@ -54,7 +53,7 @@ pub(crate) struct WorkerHandle {
 pub(crate) fn spawn(
     number: u32,
     shared: &Arc<Shared>,
-    sockets: Vec<TcpListener>,
+    sockets: Vec<BoundSocket>,
 ) -> std::io::Result<WorkerHandle> {
     let (commands, inbox) = mpsc::channel(COMMANDS);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -73,7 +72,7 @@ pub(crate) fn spawn(
     Ok(WorkerHandle { commands, thread })
 }
 
-async fn run(worker: Rc<Worker>, sockets: Vec<TcpListener>, mut commands: mpsc::Receiver<Command>) {
+async fn run(worker: Rc<Worker>, sockets: Vec<BoundSocket>, mut commands: mpsc::Receiver<Command>) {
     let mut accepting = Vec::with_capacity(sockets.len());
     for (socket, listener) in sockets.into_iter().zip(worker.shared.listeners.iter()) {
         let stop = Rc::<Notify>::default();

@@ -172,7 +172,7 @@ fn a_dropped_gateway_ends() {
         .block_on(evenkeel_gateway::Gateway::start(&config, 1))
         .expect("it starts");
     let control = gateway.control();
-    let address = control.listeners()[0].address();
+    let address = control.listeners()[0].address().ip().expect("a port");
     let mut client = RawClient::sending(address, GET);
     assert_eq!(client.response().status, 200);
     drop(gateway);

@@ -16,7 +16,7 @@ fn start(config: &Config) -> Result<Gateway, StartError> {
 fn a_busy_port_is_an_error_that_names_it() {
     let busy = Upstream::ok("ok");
     let mut config = config([]);
-    config.listeners[0].address = busy.address();
+    config.listeners[0].address = busy.address().into();
     let error = start(&config).expect_err("it is taken");
     let message = error.to_string();
     assert!(
@@ -25,9 +25,9 @@ fn a_busy_port_is_an_error_that_names_it() {
     );
 
     // A gateway of ours shares its port among its workers, and with nobody else.
-    config.listeners[0].address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    config.listeners[0].address = std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into();
     let first = evenkeel_testkit::Gateway::start(&config);
-    config.listeners[0].address = first.address();
+    config.listeners[0].address = first.address().into();
     assert!(matches!(start(&config), Err(StartError::Bind { .. })));
 }
 
@@ -45,7 +45,7 @@ fn a_port_can_be_used_again_at_once() {
     let mut config = config([upstream.endpoint("a")]);
     for _ in 0..5 {
         let gateway = evenkeel_testkit::Gateway::start(&config);
-        config.listeners[0].address = gateway.address();
+        config.listeners[0].address = gateway.address().into();
         assert_eq!(crate::ask(gateway.address(), crate::GET).text(), "ok");
     }
 }

@@ -1,0 +1,77 @@
+//! Listening sockets of either kind.
+
+use std::io;
+use std::net::IpAddr;
+
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+
+use crate::stream::Stream;
+
+/// A listening socket that is on its way to its worker.
+#[derive(Debug)]
+pub(crate) enum BoundSocket {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+/// A connection, and who the peer is; nobody knows it of one on a unix socket.
+pub(super) type Accepted = (Stream, Option<IpAddr>);
+
+/// A listening socket on the event loop of its worker.
+#[derive(Debug)]
+pub(super) enum Acceptor {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Acceptor {
+    /// Puts a socket on the event loop.
+    pub(super) fn new(socket: BoundSocket) -> io::Result<Self> {
+        match socket {
+            BoundSocket::Tcp(socket) => TcpListener::from_std(socket).map(Self::Tcp),
+            BoundSocket::Unix(socket) => UnixListener::from_std(socket).map(Self::Unix),
+        }
+    }
+
+    /// Waits for a connection. Cancel safe: none is lost.
+    pub(super) async fn accept(&self) -> io::Result<Accepted> {
+        match self {
+            Self::Tcp(socket) => {
+                let (stream, peer) = socket.accept().await?;
+                Ok((Stream::Tcp(stream), Some(peer.ip().to_canonical())))
+            }
+            Self::Unix(socket) => {
+                let (stream, _) = socket.accept().await?;
+                Ok((Stream::Unix(stream), None))
+            }
+        }
+    }
+
+    /// Takes in whom the system has let in already, one after another, and closes the socket.
+    pub(super) fn take_the_last(self, mut welcome: impl FnMut(Accepted)) {
+        match self {
+            Self::Tcp(socket) => {
+                let Ok(socket) = socket.into_std() else {
+                    return;
+                };
+                while let Ok((stream, peer)) = socket.accept() {
+                    let ready = stream.set_nonblocking(true);
+                    if let Ok(stream) = ready.and_then(|()| TcpStream::from_std(stream)) {
+                        welcome((Stream::Tcp(stream), Some(peer.ip().to_canonical())));
+                    }
+                }
+            }
+            Self::Unix(socket) => {
+                let Ok(socket) = socket.into_std() else {
+                    return;
+                };
+                while let Ok((stream, _)) = socket.accept() {
+                    let ready = stream.set_nonblocking(true);
+                    if let Ok(stream) = ready.and_then(|()| UnixStream::from_std(stream)) {
+                        welcome((Stream::Unix(stream), None));
+                    }
+                }
+            }
+        }
+    }
+}
