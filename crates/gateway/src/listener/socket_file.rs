@@ -1,7 +1,7 @@
 //! The file of a unix socket: made when it is bound, taken away at the end, and a stale one of a
 //! process that died replaced.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -14,6 +14,8 @@ pub(crate) struct SocketFile {
     path: Arc<Path>,
     /// What tells our file from one that somebody else put in its place.
     identity: (u64, u64),
+    /// Keeps the system from giving the number of our file to that one.
+    _hold: Option<File>,
 }
 
 impl SocketFile {
@@ -32,6 +34,7 @@ impl SocketFile {
         let file = Self {
             path: Arc::clone(path),
             identity: identity(path)?,
+            _hold: hold(path),
         };
         let more = (1..count).map(|_| first.try_clone());
         let mut sockets = more.collect::<io::Result<Vec<UnixListener>>>()?;
@@ -52,6 +55,23 @@ impl SocketFile {
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
     let found = fs::symlink_metadata(path)?;
     Ok((found.dev(), found.ino()))
+}
+
+/// Holds on to a file without opening the socket in it. A number of a file that is gone is soon used
+/// again, often for the next one.
+#[cfg(target_os = "linux")]
+fn hold(path: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    /// The same for all architectures that this is built for; open(2).
+    const O_PATH: i32 = 0o10_000_000;
+    let mut options = File::options();
+    options.read(true).custom_flags(O_PATH).open(path).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold(_: &Path) -> Option<File> {
+    None
 }
 
 /// Removes a socket on which nobody answers.
