@@ -18,6 +18,8 @@ mod upstream;
 mod worker;
 
 pub use clock::Clock;
-pub use cluster::{BUCKETS, Cluster, CodeClass, EndpointReport, Histogram, Policies, Totals};
+pub use cluster::{
+    BUCKETS, Cluster, CodeClass, EndpointReport, Histogram, Policies, RetryRules, Totals,
+};
 pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
 pub use listener::Listener;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use evenkeel_core::Nanos;
+use evenkeel_core::{Nanos, RequestWindow, RetryPolicy};
 
 /// How a request ended, as metrics tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,18 +150,58 @@ impl EndpointCounters {
     }
 }
 
-/// One worker's counts of decisions in one cluster.
-#[derive(Debug, Default)]
+/// One worker's counts of decisions and retries in one cluster.
+#[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct ClusterCounters {
     picked: AtomicU64,
     fallback: AtomicU64,
     none: AtomicU64,
+    retried: AtomicU64,
+    retry_failed: AtomicU64,
+    over_budget: AtomicU64,
+    /// Requests in the window of the retry budget.
+    pub(crate) requests: RequestWindow,
     /// Answers that the gateway made itself.
     pub(crate) own: EndpointCounters,
 }
 
 impl ClusterCounters {
+    pub(crate) fn new(budget: &RetryPolicy) -> Self {
+        Self {
+            picked: AtomicU64::new(0),
+            fallback: AtomicU64::new(0),
+            none: AtomicU64::new(0),
+            retried: AtomicU64::new(0),
+            retry_failed: AtomicU64::new(0),
+            over_budget: AtomicU64::new(0),
+            requests: RequestWindow::new(budget),
+            own: EndpointCounters::default(),
+        }
+    }
+
+    /// Counts how a try that was not the first ended.
+    pub(crate) fn retry_ended(&self, success: bool) {
+        add(
+            if success {
+                &self.retried
+            } else {
+                &self.retry_failed
+            },
+            1,
+        );
+    }
+
+    pub(crate) fn retry_over_budget(&self) {
+        add(&self.over_budget, 1);
+    }
+
+    /// Retries by outcome: success, failure, over budget.
+    pub(crate) fn retries(&self) -> [u64; 3] {
+        [&self.retried, &self.retry_failed, &self.over_budget]
+            .map(|count| count.load(Ordering::Relaxed))
+    }
+
     #[inline]
     pub(crate) fn picked(&self, fallback: bool) {
         add(

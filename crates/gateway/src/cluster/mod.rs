@@ -9,5 +9,5 @@ pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
 pub use record::{Cluster, EndpointReport};
 pub(crate) use target::{Host, Place, Target};
-pub use view::Policies;
 pub(crate) use view::View;
+pub use view::{Policies, RetryRules};

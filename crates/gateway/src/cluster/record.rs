@@ -6,7 +6,9 @@ use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
-use evenkeel_core::{Admin, Endpoint, Membership, Published, Standing};
+use evenkeel_core::{
+    Admin, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Standing,
+};
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
 use super::target::Target;
@@ -18,6 +20,8 @@ pub struct Cluster {
     config: config::Cluster,
     state: Mutex<State>,
     published: Arc<Published<View>>,
+    budget: RetryBudget,
+    budget_policy: RetryPolicy,
     counters: Mutex<Counters>,
 }
 
@@ -63,8 +67,10 @@ impl Cluster {
     ) -> Self {
         let mut targets = BTreeMap::new();
         let mut since = BTreeMap::new();
-        let view = view(&mut membership, policies, &mut targets, &mut since);
+        let view = view(&mut membership, policies.clone(), &mut targets, &mut since);
         Self {
+            budget: RetryBudget::new(RetryPolicy::default()),
+            budget_policy: RetryPolicy::default(),
             config,
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(State {
@@ -132,7 +138,7 @@ impl Cluster {
             targets,
             since,
         } = &mut *state;
-        let view = view(membership, *policies, targets, since);
+        let view = view(membership, policies.clone(), targets, since);
         self.published.publish(Arc::new(view));
         self.forget_departed(&state);
         Ok(changed)
@@ -180,6 +186,25 @@ impl Cluster {
         sum
     }
 
+    /// Retries by outcome: success, failure, over budget.
+    #[must_use]
+    pub fn retries(&self) -> [u64; 3] {
+        let mut sum = [0; 3];
+        for worker in &self.counters().workers {
+            for (sum, count) in sum.iter_mut().zip(worker.retries()) {
+                *sum += count;
+            }
+        }
+        sum
+    }
+
+    /// Takes a retry from the budget; a lock, on a path that is not that of most requests.
+    pub(crate) fn spend_retry(&self, now: Nanos) -> bool {
+        let counters = self.counters();
+        let windows = counters.workers.iter().map(|worker| &worker.requests);
+        self.budget.spend(now, windows)
+    }
+
     pub(crate) fn published(&self) -> &Arc<Published<View>> {
         &self.published
     }
@@ -202,7 +227,7 @@ impl Cluster {
 
     /// A worker's counters for the cluster.
     pub(crate) fn count_worker(&self) -> Arc<ClusterCounters> {
-        let counters = Arc::<ClusterCounters>::default();
+        let counters = Arc::new(ClusterCounters::new(&self.budget_policy));
         self.counters().workers.push(Arc::clone(&counters));
         counters
     }

@@ -17,10 +17,10 @@ pub(crate) struct View {
 }
 
 /// How requests of a cluster are carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policies {
-    /// Tries in all, each on another endpoint; 1 is no retries.
-    pub attempts: u8,
+    /// What is tried again.
+    pub retry: RetryRules,
     /// For a connection to stand.
     pub connect_timeout: Nanos,
     /// From the request's last byte to the end of the response's head.
@@ -31,12 +31,61 @@ pub struct Policies {
     pub pool_idle_timeout: Nanos,
 }
 
+impl Policies {
+    /// How long the head of an answer may take, for one try.
+    #[inline]
+    pub(crate) fn patience(&self) -> Nanos {
+        let most = self.response_timeout;
+        self.retry
+            .per_try_timeout
+            .map_or(most, |try_| most.min(try_))
+    }
+}
+
+/// What is tried again, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryRules {
+    /// Tries in all, each on another endpoint; 1 is no retries.
+    pub attempts: u8,
+    /// After a connection that could not be made, for every method.
+    pub connect: bool,
+    /// After one that ended before a byte of the answer, for idempotent methods.
+    pub reset: bool,
+    /// After the time for one try, for idempotent methods.
+    pub timeout: bool,
+    /// After these statuses, both ends included, for idempotent methods.
+    pub statuses: Vec<(u16, u16)>,
+    /// The most bytes of a body that are kept to be sent again.
+    pub body: usize,
+    /// From the request's last byte to the answer's head, for one try.
+    pub per_try_timeout: Option<Nanos>,
+}
+
+impl RetryRules {
+    /// Whether an answer of this status stands for another try.
+    #[inline]
+    #[must_use]
+    pub fn lists(&self, status: u16) -> bool {
+        self.statuses
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&status))
+    }
+}
+
 impl From<&config::Cluster> for Policies {
     fn from(cluster: &config::Cluster) -> Self {
         let nanos = |span: std::time::Duration| Nanos(span.as_nanos() as u64);
         let (retry, timeout) = (&cluster.retry, &cluster.timeout);
         Self {
-            attempts: if retry.on.connect { retry.attempts } else { 1 },
+            retry: RetryRules {
+                attempts: retry.attempts,
+                connect: retry.on.connect,
+                reset: false,
+                timeout: false,
+                statuses: Vec::new(),
+                body: 0,
+                per_try_timeout: None,
+            },
             connect_timeout: nanos(timeout.connect),
             response_timeout: nanos(timeout.response),
             idle_timeout: nanos(timeout.idle),

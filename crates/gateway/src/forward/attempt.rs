@@ -10,33 +10,30 @@ use evenkeel_core::Nanos;
 use super::client::Client;
 use super::relay::{Failure, Finished, Relay};
 use super::request::Request;
+use super::retry::{Again, Point, Repeatable};
 use crate::cluster::Policies;
 use crate::stream::Stream;
-use crate::upstream::{Carrier, ConnectError, LocalEndpoint, connect};
-
-/// How an attempt failed.
-#[derive(Debug)]
-pub(super) enum AttemptError {
-    /// Nothing was sent.
-    Connect(ConnectError),
-    /// The relay failed; whether the client has a part of an answer.
-    Relay(Failure, bool),
-}
+use crate::upstream::{Carrier, LocalEndpoint, connect};
 
 /// Sends the request over an idle connection or a new one, and relays the answer.
 ///
 /// A kept-alive connection may die just as it is used. When it does before a byte of the answer, and
 /// the request may be repeated or was not sent, a new one to the same endpoint takes its place.
+///
+/// # Errors
+///
+/// When no answer has been relayed to its end; the error says whose fault it is, and where.
 pub(super) async fn attempt(
     client: &mut Client,
     request: &mut Request,
     endpoint: &Rc<LocalEndpoint>,
-    policies: &Policies,
-) -> Result<Finished, AttemptError> {
+    again: Again<'_>,
+) -> Result<Finished, Failure> {
+    let policies = &again.view.view.policies;
     let now = client.worker.alarms.now();
     if let Some(carrier) = endpoint.take_idle(now, policies.pool_idle_timeout) {
-        match relay(client, request, carrier, policies).await {
-            Err(AttemptError::Relay(Failure::Silent(_), false)) if may_repeat(request) => {
+        match relay(client, request, carrier, again).await {
+            Err(Failure::Endpoint(_, Point::Silent)) if may_replace(request.repeatable()) => {
                 request.upload.rewind();
             }
             result => return result,
@@ -44,7 +41,7 @@ pub(super) async fn attempt(
     }
     let stream = connect_for(client, endpoint, policies).await?;
     let carrier = Carrier::new(endpoint, stream);
-    relay(client, request, carrier, policies).await
+    relay(client, request, carrier, again).await
 }
 
 /// Opens a connection, unless the client goes away in the meantime.
@@ -52,42 +49,40 @@ async fn connect_for(
     client: &mut Client,
     endpoint: &LocalEndpoint,
     policies: &Policies,
-) -> Result<Stream, AttemptError> {
+) -> Result<Stream, Failure> {
     let mut connecting = pin!(connect(&endpoint.target, policies.connect_timeout));
     poll_fn(|cx| {
         if let Poll::Ready(result) = connecting.as_mut().poll(cx) {
-            return Poll::Ready(result.map_err(AttemptError::Connect));
+            return Poll::Ready(result.map_err(|error| {
+                tracing::debug!(endpoint = %endpoint.target.id, %error, "no connection");
+                Failure::Endpoint(error.proxy_error().into(), Point::Connect)
+            }));
         }
         ready!(client.poll_gone(cx));
-        Poll::Ready(Err(AttemptError::Relay(Failure::ClientGone, false)))
+        Poll::Ready(Err(Failure::ClientGone))
     })
     .await
 }
 
-/// Whether sending it a second time does no harm, and all of it is still here.
-fn may_repeat(request: &Request) -> bool {
-    let unsent = !request.upload.has_sent();
-    unsent || (request.method.is_idempotent() && request.upload.can_rewind())
+/// Whether a request that a kept-alive connection took to its death may be sent once more: nothing
+/// was sent, or sending it twice does no harm; and all of it is still here.
+fn may_replace(what: Repeatable) -> bool {
+    (what.unsent || what.idempotent) && what.whole
 }
 
 async fn relay(
     client: &mut Client,
     request: &mut Request,
     mut carrier: Carrier,
-    policies: &Policies,
-) -> Result<Finished, AttemptError> {
-    let (result, answered) = {
-        let mut relay = Relay::new(client, carrier.stream(), request, policies);
-        let result = poll_fn(|cx| relay.poll(cx)).await;
-        (result, relay.has_answered_client())
+    again: Again<'_>,
+) -> Result<Finished, Failure> {
+    let finished = {
+        let mut relay = Relay::new(client, carrier.stream(), request, again);
+        poll_fn(|cx| relay.poll(cx)).await?
     };
-    match result {
-        Ok(finished) => {
-            if finished.endpoint_goes_on && policies.pool_idle_timeout > Nanos(0) {
-                carrier.give_back(client.worker.alarms.now());
-            }
-            Ok(finished)
-        }
-        Err(failure) => Err(AttemptError::Relay(failure, answered)),
+    let keeps = again.view.view.policies.pool_idle_timeout > Nanos(0);
+    if finished.endpoint_goes_on && keeps {
+        carrier.give_back(client.worker.alarms.now());
     }
+    Ok(finished)
 }

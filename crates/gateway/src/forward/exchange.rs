@@ -1,14 +1,15 @@
 //! One request from its head to the end of its answer.
 
-use evenkeel_core::{Lease, NoEndpoint, Outcome, PickContext};
+use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext};
 use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_reply};
 
-use super::attempt::{AttemptError, attempt};
+use super::attempt::attempt;
 use super::client::Client;
-use super::relay::{Failure, Finished};
+use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
+use super::retry::{Again, Point};
 use crate::cluster::CodeClass;
-use crate::upstream::{ConnectError, LocalEndpoint};
+use crate::upstream::LocalEndpoint;
 use crate::worker::ClusterWorker;
 
 /// What becomes of the client's connection.
@@ -22,8 +23,8 @@ pub(super) enum After {
     KeepAlive,
 }
 
-/// Chooses an endpoint, sends the request, relays the answer; goes to another endpoint as long as no
-/// connection can be made.
+/// Chooses an endpoint, sends the request, relays the answer; goes to another endpoint as far as the
+/// rules for retries allow.
 pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After {
     let after = match client.cluster() {
         Some(cluster) => run(client, &mut request, &cluster).await,
@@ -40,36 +41,48 @@ pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After
 
 async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker) -> After {
     let mut ctx = PickContext::at(request.started);
-    let mut refused: Option<ConnectError> = None;
+    let mut last: Option<Fault> = None;
+    cluster.counters.requests.count(request.started);
     loop {
         let view = cluster.view();
-        let policies = &view.view.policies;
         let lease = match cluster.pick(&view, &ctx) {
             Ok(lease) => lease,
-            Err(reason) => return unavailable(client, request, cluster, reason, refused).await,
+            Err(reason) => return unavailable(client, request, cluster, reason, last).await,
         };
+        ctx.attempts.push(lease.state().serial());
+        let again = Again {
+            cluster,
+            view: &view,
+            attempts: &ctx.attempts,
+        };
+        if last.is_none() {
+            again.prepare(request);
+        }
         let endpoint = view.endpoint(lease.index());
-        let error = match attempt(client, request, endpoint, policies).await {
-            Ok(finished) => return settle(client, request, endpoint, lease, finished),
-            Err(AttemptError::Relay(failure, answered)) => {
-                let failed = Failed { failure, answered };
+        let failure = match attempt(client, request, endpoint, again).await {
+            Ok(finished) => {
+                again.ended(finished.status < 500);
+                return settle(client, request, endpoint, lease, finished);
+            }
+            Err(failure) => failure,
+        };
+        let now = client.worker.now();
+        again.ended(false);
+        let fault = match failure {
+            Failure::Endpoint(fault, point) if again.goes_on(point, request, now) => fault,
+            failure => {
+                let failed = Failed { failure, now };
                 return failed
                     .settle(client, request, cluster, endpoint, lease)
                     .await;
             }
-            Err(AttemptError::Connect(error)) => error,
         };
-        tracing::debug!(endpoint = %endpoint.target.id, %error, "no connection");
-        ctx.attempts.push(lease.state().serial());
-        ctx.now = client.worker.now();
-        lease.finish(Outcome::Failure, ctx.now);
+        lease.finish(Outcome::Failure, now);
         endpoint.counters.fail();
         client.worker.shared.resolver.ask();
-        if ctx.attempts.count() >= policies.attempts {
-            let reply = GatewayReply::new(error.proxy_error(), "");
-            return own_answer(client, request, cluster, reply).await;
-        }
-        refused = Some(error);
+        request.upload.rewind();
+        ctx.now = now;
+        last = Some(fault);
     }
 }
 
@@ -98,11 +111,10 @@ fn settle(
     }
 }
 
-/// A relay that failed.
+/// A failure that ends the exchange.
 struct Failed {
     failure: Failure,
-    /// The client has a part of an answer, so there is nothing left to tell it.
-    answered: bool,
+    now: Nanos,
 }
 
 impl Failed {
@@ -114,26 +126,28 @@ impl Failed {
         endpoint: &LocalEndpoint,
         lease: Lease<'_>,
     ) -> After {
-        let now = client.worker.now();
-        let took = now.since(request.started);
+        let took = self.now.since(request.started);
         match self.failure {
             Failure::ClientGone => {
                 endpoint.counters.finish(CodeClass::Cancelled, took);
-                lease.finish(Outcome::Cancelled, now);
+                lease.finish(Outcome::Cancelled, self.now);
                 After::Abort
             }
-            Failure::Client(reject) => {
-                lease.finish(Outcome::Cancelled, now);
-                if self.answered {
+            Failure::Client(reject, answered) => {
+                lease.finish(Outcome::Cancelled, self.now);
+                if answered {
                     endpoint.counters.finish(CodeClass::Cancelled, took);
                     return After::Abort;
                 }
                 own_answer(client, request, cluster, GatewayReply::refused(reject, "")).await
             }
-            Failure::Endpoint(fault) | Failure::Silent(fault) => {
+            Failure::Endpoint(fault, point) => {
                 endpoint.counters.fail();
-                lease.finish(Outcome::Failure, now);
-                if self.answered {
+                lease.finish(Outcome::Failure, self.now);
+                if point == Point::Connect {
+                    client.worker.shared.resolver.ask();
+                }
+                if point == Point::Begun {
                     endpoint.counters.finish(CodeClass::ServerError, took);
                     if request.version == Version::Http10 {
                         client.reset_at_end();
@@ -148,22 +162,24 @@ impl Failed {
     }
 }
 
-/// Nothing can be chosen: the reason goes into the answer. After a refused connection that is the
-/// reason, not that nobody else is left.
+/// Nothing can be chosen: the reason goes into the answer. After a try that failed that is the reason,
+/// not that nobody else is left.
 async fn unavailable(
     client: &mut Client,
     request: &Request,
     cluster: &ClusterWorker,
     reason: NoEndpoint,
-    refused: Option<ConnectError>,
+    last: Option<Fault>,
 ) -> After {
     let details = reason.to_string();
-    let mut reply = match (reason, refused) {
-        (NoEndpoint::AllTried, Some(error)) => GatewayReply::new(error.proxy_error(), ""),
-        (NoEndpoint::AllFull, _) => GatewayReply::new(ProxyError::ConnectionLimitReached, ""),
-        _ => GatewayReply::new(ProxyError::DestinationUnavailable, ""),
+    let fault = match (reason, last) {
+        (NoEndpoint::AllTried, Some(fault)) => fault,
+        (NoEndpoint::AllFull, _) => ProxyError::ConnectionLimitReached.into(),
+        _ => ProxyError::DestinationUnavailable.into(),
     };
-    if reply.status == 503 {
+    let mut reply = GatewayReply::new(fault.error, "");
+    reply.details = fault.details;
+    if reply.status == 503 && fault.details.is_none() {
         reply.details = Some(&details);
     }
     own_answer(client, request, cluster, reply).await

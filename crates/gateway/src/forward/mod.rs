@@ -6,5 +6,6 @@ mod exchange;
 mod pump;
 mod relay;
 mod request;
+mod retry;
 
 pub(crate) use client::serve;

@@ -45,6 +45,8 @@ pub(super) struct Pump {
     pub(super) moved: u64,
     /// The most bytes of body that may still come.
     allowance: u64,
+    /// Up to so many bytes, head and all, what was sent is kept to be sent again.
+    keep: usize,
 }
 
 impl Pump {
@@ -61,7 +63,13 @@ impl Pump {
             rewindable: true,
             moved: 0,
             allowance: u64::MAX,
+            keep: 0,
         }
+    }
+
+    /// Keeps what is sent, to be sent again, as long as the body has at most `most` bytes.
+    pub(super) fn keep(&mut self, most: usize) {
+        self.keep = self.pending.len() + most;
     }
 
     /// Sets how the body comes and how it is to leave.
@@ -109,11 +117,6 @@ impl Pump {
         self.sent = 0;
     }
 
-    /// Whether sending can begin anew: the whole message is here.
-    pub(super) fn can_rewind(&self) -> bool {
-        self.rewindable && self.complete
-    }
-
     /// The buffer, to be recycled.
     pub(super) fn into_pending(self) -> Vec<u8> {
         self.pending
@@ -138,11 +141,12 @@ impl Pump {
 
     /// Stages the next piece of the body; what needs no other form stays where it lies.
     fn stage(&mut self, inbox: &mut Inbox) -> Result<(), PumpError> {
-        if !self.pending.is_empty() {
-            self.pending.clear();
-            self.sent = 0;
+        if self.rewindable && self.pending.len() + inbox.data().len() <= self.keep {
+            return self.stage_first(inbox);
         }
         self.rewindable = false;
+        self.pending.clear();
+        self.sent = 0;
         if !self.encoder.is_identity() {
             return self.stage_first(inbox);
         }

@@ -8,6 +8,7 @@ use evenkeel_http1::{Asked, BadResponse, Limits, ProxyError, Reject, Reply, Resp
 use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::request::{self, Request, TOO_SLOW};
+use super::retry::{Again, Point};
 use crate::cluster::Policies;
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
@@ -23,12 +24,11 @@ const RESPONSE_LIMITS: Limits = Limits {
 pub(super) enum Failure {
     /// The client's connection failed, or it stopped reading.
     ClientGone,
-    /// The client broke the rules within its body, or was too slow with it.
-    Client(Reject),
-    /// The endpoint failed before a byte of its answer came.
-    Silent(Fault),
-    /// The endpoint failed after a part of its answer, which the client may have.
-    Endpoint(Fault),
+    /// The client broke the rules within its body, or was too slow with it; and whether it has a part
+    /// of an answer.
+    Client(Reject, bool),
+    /// The endpoint failed, and where.
+    Endpoint(Fault, Point),
 }
 
 /// What an endpoint did wrong.
@@ -82,6 +82,7 @@ pub(super) struct Relay<'r> {
     endpoint: &'r mut Stream,
     request: &'r mut Request,
     policies: &'r Policies,
+    again: Again<'r>,
     inbox: Inbox,
     download: Pump,
     answer: Option<Answer>,
@@ -101,8 +102,9 @@ impl<'r> Relay<'r> {
         client: &'r mut Client,
         endpoint: &'r mut Stream,
         request: &'r mut Request,
-        policies: &'r Policies,
+        again: Again<'r>,
     ) -> Self {
+        let policies = &again.view.view.policies;
         let buffers = &client.worker.buffers;
         let relay = Self {
             inbox: Inbox::new(buffers),
@@ -111,6 +113,7 @@ impl<'r> Relay<'r> {
             endpoint,
             request,
             policies,
+            again,
             answer: None,
             uploaded: false,
             upload_error: None,
@@ -124,7 +127,7 @@ impl<'r> Relay<'r> {
     }
 
     /// Whether the client has been sent a part of an answer. Interim ones that are whole are none.
-    pub(super) fn has_answered_client(&self) -> bool {
+    fn has_answered_client(&self) -> bool {
         self.download.has_sent_beside(self.interim)
     }
 
@@ -158,7 +161,7 @@ impl<'r> Relay<'r> {
         match ready!(upload.poll_run(&mut client.stream, &mut client.inbox, self.endpoint, cx)) {
             Ok(()) => {
                 self.uploaded = true;
-                client.alarm.set(self.policies.response_timeout);
+                client.alarm.set(self.policies.patience());
             }
             // It may have answered before it stopped reading.
             Err(PumpError::Write(error)) => self.upload_error = Some(error),
@@ -166,7 +169,8 @@ impl<'r> Relay<'r> {
                 return Poll::Ready(Err(Failure::ClientGone));
             }
             Err(error @ (PumpError::Chunk(_) | PumpError::TooLarge)) => {
-                return Poll::Ready(Err(Failure::Client(request::reject(&error))));
+                let reject = request::reject(&error);
+                return Poll::Ready(Err(Failure::Client(reject, self.has_answered_client())));
             }
         }
         Poll::Ready(Ok(()))
@@ -186,12 +190,10 @@ impl<'r> Relay<'r> {
             Ok(()) => Ok(self.finished()),
             Err(PumpError::Write(_)) => Err(Failure::ClientGone),
             Err(PumpError::Ended | PumpError::Read) => {
-                Err(Failure::Endpoint(ProxyError::HttpResponseIncomplete.into()))
+                Err(self.failure(ProxyError::HttpResponseIncomplete.into()))
             }
-            Err(PumpError::Chunk(bad)) => Err(Failure::Endpoint(BadResponse::from(bad).into())),
-            Err(PumpError::TooLarge) => {
-                Err(Failure::Endpoint(ProxyError::HttpProtocolError.into()))
-            }
+            Err(PumpError::Chunk(bad)) => Err(self.failure(BadResponse::from(bad).into())),
+            Err(PumpError::TooLarge) => Err(self.failure(ProxyError::HttpProtocolError.into())),
         })
     }
 
@@ -203,6 +205,9 @@ impl<'r> Relay<'r> {
                     Ok(Head::Final) => return Poll::Ready(Ok(())),
                     Ok(Head::Interim) => self.seen = 0,
                     Ok(Head::Partial) => break,
+                    Ok(Head::Unwanted(fault)) => {
+                        return Poll::Ready(Err(Failure::Endpoint(fault, Point::Status)));
+                    }
                     Err(bad) => return Poll::Ready(Err(self.failure(bad.into()))),
                 }
             }
@@ -239,6 +244,13 @@ impl<'r> Relay<'r> {
         let Some(head) = ResponseHead::parse(data, &RESPONSE_LIMITS, &mut slots, asked)? else {
             return Ok(Head::Partial);
         };
+        let now = self.client.worker.alarms.now();
+        if head.status >= 400
+            && !self.has_answered_client()
+            && self.again.refuses(head.status, self.request, now)
+        {
+            return Ok(Head::Unwanted(unwanted()));
+        }
         let reply = Reply {
             client_version: self.request.version,
             keep_alive: self.request.keep_alive
@@ -285,11 +297,12 @@ impl<'r> Relay<'r> {
     }
 
     fn failure(&self, fault: Fault) -> Failure {
-        if self.answered {
-            Failure::Endpoint(fault)
-        } else {
-            Failure::Silent(fault)
-        }
+        let point = match self.answered {
+            _ if self.has_answered_client() => Point::Begun,
+            true => Point::Broken,
+            false => Point::Silent,
+        };
+        Failure::Endpoint(fault, point)
     }
 
     /// Sets the alarm anew when bytes have moved. A head that is waited for has its own time.
@@ -308,8 +321,15 @@ impl<'r> Relay<'r> {
         let awaits_upload = !self.uploaded && self.request.upload.is_flushed();
         match self.answer {
             Some(_) if awaits_upload || !self.download.is_flushed() => Failure::ClientGone,
-            None if awaits_upload => Failure::Client(TOO_SLOW),
-            _ => Failure::Endpoint(ProxyError::HttpResponseTimeout.into()),
+            None if awaits_upload => Failure::Client(TOO_SLOW, self.has_answered_client()),
+            None if self.policies.retry.per_try_timeout.is_some() && !self.answered => {
+                Failure::Endpoint(ProxyError::HttpResponseTimeout.into(), Point::Late)
+            }
+            _ => match self.failure(ProxyError::HttpResponseTimeout.into()) {
+                // It may be at work on it.
+                Failure::Endpoint(fault, Point::Silent) => Failure::Endpoint(fault, Point::Broken),
+                failure => failure,
+            },
         }
     }
 }
@@ -326,4 +346,16 @@ enum Head {
     Final,
     Interim,
     Partial,
+    /// Given up for another try.
+    Unwanted(Fault),
+}
+
+/// What the client is told when nobody else can be tried after all.
+fn unwanted() -> Fault {
+    Fault {
+        error: ProxyError::DestinationUnavailable,
+        details: Some(
+            "the endpoint's answer was given up for another try, and nobody else takes it",
+        ),
+    }
 }

@@ -5,6 +5,7 @@ use evenkeel_http1::{Asked, Forward, Framing, Method, Reject, RequestHead, Slots
 
 use super::client::Client;
 use super::pump::{Pump, PumpError};
+use super::retry::Repeatable;
 
 /// A request whose head has been read, and what is to be sent for it.
 #[derive(Debug)]
@@ -85,6 +86,15 @@ impl Request {
         Asked {
             head: self.method == Method::Head,
             upgrade: false,
+        }
+    }
+
+    /// Whether it may be sent a second time.
+    pub(super) fn repeatable(&self) -> Repeatable {
+        Repeatable {
+            idempotent: self.method.is_idempotent(),
+            unsent: !self.upload.has_sent(),
+            whole: self.upload.rewindable,
         }
     }
 

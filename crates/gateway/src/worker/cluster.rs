@@ -27,6 +27,8 @@ pub(crate) struct WorkerView {
     pub(crate) view: Arc<View>,
     endpoints: BTreeMap<Serial, Rc<LocalEndpoint>>,
     by_index: Box<[Rc<LocalEndpoint>]>,
+    /// How many endpoints may be chosen.
+    pub(crate) eligible: usize,
 }
 
 impl ClusterWorker {
@@ -84,6 +86,15 @@ impl ClusterWorker {
         picked
     }
 
+    /// Takes a retry from the cluster's budget, or counts that there was none.
+    pub(crate) fn spend_retry(&self, now: Nanos) -> bool {
+        let spent = self.cluster.spend_retry(now);
+        if !spent {
+            self.counters.retry_over_budget();
+        }
+        spent
+    }
+
     /// Closes connections that idle too long, and those to endpoints that are gone.
     pub(crate) fn close_stale(&self, now: Nanos) {
         let view = self.view();
@@ -115,7 +126,9 @@ impl WorkerView {
                 endpoint
             })
             .collect();
+        let groups = view.snapshot.groups().iter();
         Self {
+            eligible: groups.map(|group| group.eligible().len()).sum(),
             view,
             endpoints,
             by_index,

@@ -14,7 +14,7 @@ use evenkeel_core::{Nanos, Rng};
 use crate::clock::Clock;
 use crate::lifecycle::Shared;
 
-pub(crate) use cluster::ClusterWorker;
+pub(crate) use cluster::{ClusterWorker, WorkerView};
 pub(crate) use run::{Command, WorkerHandle, spawn};
 
 /// What all connections of a worker share; nothing here is seen by another thread.
