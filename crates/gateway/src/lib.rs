@@ -4,8 +4,8 @@
 //! share is the record of each endpoint and the published view of each cluster. In the steady state
 //! a request allocates nothing, takes no lock, spawns no task and sets no timer.
 //!
-//! The way of a request: `listener/` accepts its connection, `forward/` reads it, has a worker's
-//! picker (`worker/`) choose on the current view (`cluster/`), sends it over a connection of
+//! The way of a request: `listener/` accepts its connection, `forward/` reads it, finds its
+//! way by the listener's routes (`route/`), has a worker's picker (`worker/`) choose on the current view (`cluster/`), sends it over a connection of
 //! `upstream/`, and relays the answer. `lifecycle/` starts all this, steers it and ends it.
 
 mod clock;
@@ -13,6 +13,7 @@ mod cluster;
 mod forward;
 mod lifecycle;
 mod listener;
+mod route;
 mod stream;
 mod upstream;
 mod worker;

@@ -32,10 +32,10 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// How long the head of an answer may take, for one try.
+    /// How long the head of an answer may take, for one try; a route may say it for its requests.
     #[inline]
-    pub(crate) fn patience(&self) -> Nanos {
-        let most = self.response_timeout;
+    pub(crate) fn patience(&self, route: Option<Nanos>) -> Nanos {
+        let most = route.unwrap_or(self.response_timeout);
         self.retry
             .per_try_timeout
             .map_or(most, |try_| most.min(try_))

@@ -68,6 +68,10 @@ pub(super) struct Client {
 }
 
 /// What comes next on a connection.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one, and requests allocate nothing"
+)]
 enum Next {
     Closed,
     Refused(Reject),

@@ -1,7 +1,9 @@
 //! One request from its head to the end of its answer.
 
+use std::rc::Rc;
+
 use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext};
-use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_reply};
+use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_redirect, gateway_reply};
 
 use super::attempt::attempt;
 use super::client::Client;
@@ -9,6 +11,7 @@ use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::{Again, Point};
 use crate::cluster::CodeClass;
+use crate::route::{Destination, RedirectTo};
 use crate::upstream::LocalEndpoint;
 use crate::worker::ClusterWorker;
 
@@ -26,13 +29,17 @@ pub(super) enum After {
 /// Chooses an endpoint, sends the request, relays the answer; goes to another endpoint as far as the
 /// rules for retries allow.
 pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After {
-    let after = match client.cluster() {
-        Some(cluster) => run(client, &mut request, &cluster).await,
-        None => {
+    let after = match request.way.to {
+        Destination::Cluster(place) => {
+            let cluster = Rc::clone(&client.worker.clusters[place]);
+            run(client, &mut request, &cluster).await
+        }
+        Destination::Nowhere => {
             let mut reply = GatewayReply::new(ProxyError::DestinationNotFound, "");
             reply.details = Some("no route takes this request");
             answer(client, &request, reply).await
         }
+        Destination::Redirect(ref redirect) => send_elsewhere(client, &request, redirect).await,
     };
     let pending = request.upload.into_pending();
     client.worker.buffers.recycle(pending);
@@ -199,6 +206,16 @@ async fn own_answer(
     answer(client, request, reply).await
 }
 
+/// Answers with a redirect.
+async fn send_elsewhere(client: &mut Client, request: &Request, redirect: &RedirectTo) -> After {
+    let RedirectTo { status, location } = redirect;
+    let (id, version) = (&client.request_id, request.version);
+    let keep_alive = request.keep_alive && request.is_read() && !client.worker.draining.get();
+    let mut out = client.worker.buffers.output();
+    gateway_redirect(&mut out, *status, location, id, version, keep_alive);
+    deliver(client, out, keep_alive).await
+}
+
 async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<'_>) -> After {
     let refused = reply.error == ProxyError::HttpRequestError;
     reply.client_version = request.version;
@@ -209,6 +226,11 @@ async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<
     reply.request_id = &client.request_id;
     let mut out = client.worker.buffers.output();
     gateway_reply(&mut out, &reply);
+    deliver(client, out, keep_alive).await
+}
+
+/// Sends an answer of the gateway's own.
+async fn deliver(client: &mut Client, out: Vec<u8>, keep_alive: bool) -> After {
     let sent = client.send(&out).await;
     client.worker.buffers.recycle(out);
     match sent {

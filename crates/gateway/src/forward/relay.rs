@@ -161,7 +161,8 @@ impl<'r> Relay<'r> {
         match ready!(upload.poll_run(&mut client.stream, &mut client.inbox, self.endpoint, cx)) {
             Ok(()) => {
                 self.uploaded = true;
-                client.alarm.set(self.policies.patience());
+                let route = self.request.way.timeout;
+                client.alarm.set(self.policies.patience(route));
             }
             // It may have answered before it stopped reading.
             Err(PumpError::Write(error)) => self.upload_error = Some(error),
@@ -259,7 +260,9 @@ impl<'r> Relay<'r> {
             request_id: &self.client.request_id,
             ..Reply::default()
         };
-        let body = head.forward(&reply, self.download.pending());
+        let routes = &self.client.listener().routes;
+        let way = &self.request.way;
+        let body = way.write_answer(routes, &head, &reply, self.download.pending());
         let length = head.len;
         if head.is_interim() {
             self.interim = self.download.pending().len();

@@ -6,6 +6,7 @@ use evenkeel_http1::{Asked, Forward, Framing, Method, Reject, RequestHead, Slots
 use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::retry::Repeatable;
+use crate::route::Way;
 
 /// A request whose head has been read, and what is to be sent for it.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub(super) struct Request {
     /// for the next request.
     pub(super) body_unexpected: bool,
     pub(super) started: Nanos,
+    pub(super) way: Way,
     /// The head for the endpoint and the body behind it.
     pub(super) upload: Pump,
 }
@@ -47,17 +49,15 @@ impl Request {
             None => worker.make_request_id(id),
         }
         let mut out = worker.buffers.output();
-        let encoding = head.forward(
-            &Forward {
-                client: &client.peer,
-                proto: "http",
-                trusted: client.trusted,
-                request_id: id,
-                fallback_host: "localhost",
-                ..Forward::default()
-            },
-            &mut out,
-        );
+        let via = Forward {
+            client: &client.peer,
+            proto: "http",
+            trusted: client.trusted,
+            request_id: id,
+            fallback_host: "localhost",
+            ..Forward::default()
+        };
+        let (way, encoding) = Way::begin(worker, listener, &head, &via, &mut out)?;
         let mut upload = Pump::new(out);
         upload.frame(head.body_decoder(), encoding, most);
         let request = Self {
@@ -66,6 +66,7 @@ impl Request {
             keep_alive: head.keep_alive,
             body_unexpected: head.body_unexpected,
             started: worker.now(),
+            way,
             upload,
         };
         let length = head.len;

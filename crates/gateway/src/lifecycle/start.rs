@@ -193,20 +193,16 @@ fn listen(config: &Config, workers: usize) -> Result<(Listeners, Sockets), Start
         for (own, socket) in by_worker.iter_mut().zip(bound.sockets) {
             own.push(socket);
         }
-        let cluster = wanted
-            .cluster
-            .as_ref()
-            .and_then(|name| position(&config.clusters, name));
         listeners.push(Arc::new(Listener::new(
             wanted,
             bound.address,
             bound.file,
-            cluster,
+            |name| position(&config.clusters, name),
         )));
     }
     Ok((listeners.into(), by_worker))
 }
 
-fn position(clusters: &[config::Cluster], name: &Arc<str>) -> Option<usize> {
-    clusters.iter().position(|cluster| cluster.name == *name)
+fn position(clusters: &[config::Cluster], name: &str) -> Option<usize> {
+    clusters.iter().position(|cluster| &*cluster.name == name)
 }

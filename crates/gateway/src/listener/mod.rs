@@ -12,6 +12,8 @@ use evenkeel_config::{self as config, ListenAddress};
 use evenkeel_core::Nanos;
 use evenkeel_http1::Limits;
 
+use crate::route::RouteTable;
+
 use socket_file::SocketFile;
 
 pub(crate) use accept::accept;
@@ -26,6 +28,7 @@ pub struct Listener {
     file: Option<SocketFile>,
     /// The place of the cluster among the gateway's.
     pub(crate) cluster: Option<usize>,
+    pub(crate) routes: RouteTable,
     pub(crate) config: config::Listener,
     pub(crate) limits: Limits,
     pub(crate) header_timeout: Nanos,
@@ -38,14 +41,15 @@ impl Listener {
         config: &config::Listener,
         address: ListenAddress,
         file: Option<SocketFile>,
-        cluster: Option<usize>,
+        place: impl Fn(&str) -> Option<usize>,
     ) -> Self {
         let limits = &config.limits;
         Self {
             name: Arc::clone(&config.name),
             address,
             file,
-            cluster,
+            cluster: config.cluster.as_deref().and_then(&place),
+            routes: RouteTable::new(&config.routes, place),
             limits: Limits {
                 header_bytes: limits.header_bytes,
                 headers: usize::from(limits.headers),

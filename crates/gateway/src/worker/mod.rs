@@ -64,6 +64,12 @@ impl Worker {
         now
     }
 
+    /// Draws from `0..parts`.
+    pub(crate) fn draw(&self, parts: u32) -> u32 {
+        let bits = self.rng.borrow_mut().next_u64();
+        ((u128::from(bits) * u128::from(parts)) >> 64) as u32
+    }
+
     /// Appends a new request id: 128 random bits in hexadecimal.
     pub(crate) fn make_request_id(&self, out: &mut String) {
         let mut rng = self.rng.borrow_mut();
