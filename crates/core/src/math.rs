@@ -1,5 +1,8 @@
 //! Functions that the platform's library does not promise to compute alike everywhere.
 
+pub(crate) mod exp;
+pub(crate) mod ln;
+
 /// 2^(-x) for a non-negative x given in units of 2^-16, as a fraction in units of 2^-32.
 ///
 /// Exact at whole x; between them a cubic in the fractional part, relative error below 1.1e-4, the
