@@ -163,7 +163,7 @@ fn parameter(param: &Param) -> Value {
     let mut value = match param.kind {
         ParamKind::Bool => json!({ "type": "boolean" }),
         ParamKind::Choice(words) => json!({ "enum": words }),
-        ParamKind::Integer(least, most) => {
+        ParamKind::Integer(least, most) | ParamKind::Prime(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
         ParamKind::Number(least, most) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::load::InFlight;
+use crate::load::{InFlight, PeakEwma};
 
 /// Identifies an [`EndpointState`] for as long as the process lives; never used twice.
 ///
@@ -165,6 +165,7 @@ impl Admin {
 #[derive(Debug)]
 pub struct EndpointState {
     in_flight: InFlight,
+    latency: PeakEwma,
     serial: Serial,
 }
 
@@ -172,6 +173,7 @@ impl EndpointState {
     pub(crate) fn new(serial: Serial) -> Self {
         Self {
             in_flight: InFlight::default(),
+            latency: PeakEwma::default(),
             serial,
         }
     }
@@ -186,6 +188,19 @@ impl EndpointState {
     #[must_use]
     pub fn in_flight(&self) -> &InFlight {
         &self.in_flight
+    }
+
+    /// How long it takes to answer.
+    #[inline]
+    #[must_use]
+    pub fn latency(&self) -> &PeakEwma {
+        &self.latency
+    }
+
+    /// Forgets what is known of the endpoint but not what it is doing: it came back as another one.
+    pub(crate) fn start_anew(&self) {
+        self.in_flight.forgive();
+        self.latency.forget();
     }
 }
 

@@ -36,9 +36,11 @@
 
 #![deny(missing_docs)]
 
+mod assembly;
 mod clock;
 mod endpoint;
 mod gate;
+pub mod hash;
 mod health;
 mod load;
 mod math;
@@ -57,14 +59,16 @@ pub use clock::Nanos;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
 pub use gate::{RequestWindow, RetryBudget, RetryPolicy};
 pub use health::panic::{NotAThreshold, PanicThreshold};
-pub use load::{InFlight, Load};
-pub use membership::{DuplicateId, Membership, UnknownEndpoint};
+pub use load::{Cost, InFlight, Load, PeakEwma};
+pub use membership::{DuplicateId, KeyPolicy, Membership, MissingKey, UnknownEndpoint};
 pub use nearest::nearest;
 pub use pick::context::{Attempts, NoEndpoint, PickContext};
 pub use pick::lease::{Lease, Outcome};
-pub use pick::picker::{Picker, PickerSeed};
+pub use pick::picker::{LoadReport, Picker, PickerSeed};
 pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt, Refusal, Score};
 pub use published::{Published, Reader};
 pub use rng::Rng;
 pub use snapshot::{Candidate, Group, Snapshot, Standing};
+pub use tier::labels::LabelSelector;
 pub use tier::shares::{TierHealth, TierShare, tier_shares};
+pub use tier::subset::Subset;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use crate::assembly::assemble;
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
 use crate::health::panic::PanicThreshold;
-use crate::pick::context::NoEndpoint;
-use crate::snapshot::{Candidate, Group, Snapshot, Standing, cap_of};
-use crate::strategy::{Members, Strategy};
-use crate::tier::shares::{TierHealth, tier_shares};
+use crate::load::Total;
+use crate::snapshot::{Snapshot, Standing};
+use crate::strategy::Strategy;
+use crate::tier::labels::LabelSelector;
+use crate::tier::subset::Subset;
 
 /// An endpoint listed twice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,14 +27,27 @@ pub struct UnknownEndpoint(pub Arc<str>);
 /// Full weight, in the 1/256 in which effective weights are counted.
 pub(crate) const FULL: u16 = 256;
 
-/// What a failure weighs halves in this time as long as no latencies are known: ten times 30 ms,
-/// the latency that an endpoint without a history is taken to have.
-const FAILURE_HALF_LIFE: Nanos = Nanos::from_millis(300);
-
 static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
-/// From 1: a picker that has seen none is at 0.
-static NEXT_SNAPSHOT: AtomicU64 = AtomicU64::new(1);
+/// What is done with requests that have no key, under a strategy that chooses by key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingKey {
+    /// They go to any endpoint, by weight.
+    #[default]
+    Random,
+    /// They fail, with [`crate::NoEndpoint::NoKey`].
+    Error,
+}
+
+/// How keys are handled by the strategies that choose by key.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KeyPolicy {
+    /// What is done without a key.
+    pub missing: MissingKey,
+    /// How many times its share of the requests in flight an endpoint may have, above 1; none: no
+    /// bound.
+    pub bounded_load: Option<f64>,
+}
 
 /// The endpoints of one cluster and its policies, as one writer changes them.
 ///
@@ -40,26 +55,33 @@ static NEXT_SNAPSHOT: AtomicU64 = AtomicU64::new(1);
 /// endpoints that stay are the same ones in every generation.
 #[derive(Debug)]
 pub struct Membership {
-    cluster: Arc<str>,
-    strategy: Arc<dyn Strategy>,
-    panic: PanicThreshold,
-    members: BTreeMap<Arc<str>, Member>,
+    pub(crate) cluster: Arc<str>,
+    pub(crate) strategy: Arc<dyn Strategy>,
+    pub(crate) panic: PanicThreshold,
+    pub(crate) keys: KeyPolicy,
+    pub(crate) zone: Option<Arc<str>>,
+    pub(crate) subset: Option<Subset>,
+    pub(crate) views: Vec<LabelSelector>,
+    pub(crate) failure_latency: Nanos,
+    pub(crate) members: BTreeMap<Arc<str>, Member>,
     /// Records of removed endpoints that may still have requests in flight.
     departed: BTreeMap<Arc<str>, Weak<EndpointState>>,
-    generation: u64,
+    pub(crate) generation: u64,
+    /// All requests in flight, while a bound needs them.
+    pub(crate) in_flight: Option<Arc<Total>>,
 }
 
 #[derive(Debug)]
-struct Member {
-    endpoint: Arc<Endpoint>,
+pub(crate) struct Member {
+    pub(crate) endpoint: Arc<Endpoint>,
     admin: Admin,
     healthy: bool,
-    factor: u16,
-    state: Arc<EndpointState>,
+    pub(crate) factor: u16,
+    pub(crate) state: Arc<EndpointState>,
 }
 
 impl Member {
-    fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> Standing {
         match self.admin {
             Admin::Disabled => Standing::Disabled,
             Admin::Draining => Standing::Draining,
@@ -70,7 +92,7 @@ impl Member {
     }
 
     /// At least 1, so that an endpoint in service never starves.
-    fn effective_weight(&self) -> u32 {
+    pub(crate) fn effective_weight(&self) -> u32 {
         match u32::from(self.endpoint.weight()) {
             0 => 0,
             weight => (weight * u32::from(self.factor)).max(1),
@@ -86,15 +108,48 @@ impl Membership {
             cluster: cluster.into(),
             strategy,
             panic: PanicThreshold::default(),
+            keys: KeyPolicy::default(),
+            zone: None,
+            subset: None,
+            views: Vec::new(),
+            failure_latency: Nanos(0),
             members: BTreeMap::new(),
             departed: BTreeMap::new(),
             generation: 0,
+            in_flight: None,
         }
     }
 
     /// Sets below which share of healthy endpoints all are used.
     pub fn set_panic(&mut self, panic: PanicThreshold) {
         self.panic = panic;
+    }
+
+    /// Sets how keys are handled, for strategies that choose by key.
+    pub fn set_key_policy(&mut self, keys: KeyPolicy) {
+        self.keys = keys;
+    }
+
+    /// Sets in which zone the caller is: traffic stays there as far as its endpoints suffice. None:
+    /// zones play no part.
+    pub fn set_zone(&mut self, zone: Option<Arc<str>>) {
+        self.zone = zone;
+    }
+
+    /// Leaves a few endpoints of each tier to this caller; none: all.
+    pub fn set_subset(&mut self, subset: Option<Subset>) {
+        self.subset = subset;
+    }
+
+    /// Sets the views: what [`crate::PickContext::view`] chooses from, counted from 1.
+    pub fn set_views(&mut self, views: Vec<LabelSelector>) {
+        self.views = views;
+    }
+
+    /// Sets how long a failure is taken to have lasted at least: the time after which the host gives
+    /// up, so that failing fast never looks fast.
+    pub fn set_failure_latency(&mut self, latency: Nanos) {
+        self.failure_latency = latency;
     }
 
     /// Replaces the strategy; places in schedules carry over.
@@ -110,7 +165,7 @@ impl Membership {
         let id = endpoint.shared_id();
         if let Some(member) = self.members.get_mut(&id) {
             if member.endpoint.address() != endpoint.address() {
-                member.state.in_flight().forgive();
+                member.state.start_anew();
                 member.healthy = true;
                 member.factor = FULL;
             }
@@ -125,7 +180,7 @@ impl Membership {
                 let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
                 Arc::new(EndpointState::new(Serial(serial)))
             });
-        state.in_flight().forgive();
+        state.start_anew();
         let member = Member {
             endpoint: Arc::new(endpoint),
             admin: Admin::Enabled,
@@ -243,129 +298,6 @@ impl Membership {
     pub fn snapshot(&mut self) -> Snapshot {
         self.generation += 1;
         self.departed.retain(|_, state| state.strong_count() > 0);
-        let standings: Box<[Standing]> = self.members.values().map(Member::standing).collect();
-        let (groups, unavailable) = self.groups(&standings);
-        let mut eligible = vec![false; standings.len()];
-        for index in groups.iter().flat_map(|group| group.eligible.iter()) {
-            eligible[*index as usize] = true;
-        }
-        let candidates: Box<[Candidate]> = self
-            .members
-            .values()
-            .zip(&eligible)
-            .map(|(member, eligible)| {
-                let cap = if *eligible {
-                    cap_of(&member.endpoint)
-                } else {
-                    0
-                };
-                Candidate::new(Arc::clone(&member.state), member.effective_weight(), cap)
-            })
-            .collect();
-        let mut positions: Box<[(Serial, u32)]> = (0..)
-            .zip(&candidates)
-            .map(|(index, candidate)| (candidate.serial(), index))
-            .collect();
-        positions.sort_unstable();
-        Snapshot {
-            cluster: Arc::clone(&self.cluster),
-            generation: self.generation,
-            serial: NEXT_SNAPSHOT.fetch_add(1, Ordering::Relaxed),
-            strategy: Arc::clone(&self.strategy),
-            endpoints: self
-                .members
-                .values()
-                .map(|member| Arc::clone(&member.endpoint))
-                .collect(),
-            standings,
-            candidates,
-            positions,
-            groups,
-            unavailable,
-            failure_half_life: FAILURE_HALF_LIFE,
-        }
-    }
-
-    /// The tiers that take part, each with its share and its table.
-    fn groups(&self, standings: &[Standing]) -> (Box<[Group]>, NoEndpoint) {
-        let tiers = self.tiers(standings);
-        let health: Vec<TierHealth> = tiers.values().map(|tier| tier.health).collect();
-        let shares = tier_shares(&health, self.panic);
-        // A strategy that knows no weights still sends less to an endpoint that warms up.
-        let weight = if self.strategy.descriptor().traits.weighted {
-            Member::effective_weight
-        } else {
-            |member: &Member| u32::from(member.factor).max(1)
-        };
-        let weights: Vec<u32> = self.members.values().map(weight).collect();
-        let mut share_up_to = 0;
-        let mut groups = Vec::new();
-        for ((number, tier), share) in tiers.iter().zip(shares) {
-            share_up_to += share.percent;
-            let eligible = if share.panic {
-                &tier.in_service
-            } else {
-                &tier.healthy
-            };
-            if eligible.is_empty() {
-                continue;
-            }
-            let members = Members::new(&weights, &tier.in_service, eligible);
-            groups.push(Group {
-                tier: *number,
-                panic: share.panic,
-                share_up_to,
-                table: self.strategy.table(&members),
-                eligible: eligible.as_slice().into(),
-            });
-        }
-        (groups.into(), self.unavailable(&tiers))
-    }
-
-    fn tiers(&self, standings: &[Standing]) -> BTreeMap<u8, Tier> {
-        let mut tiers: BTreeMap<u8, Tier> = BTreeMap::new();
-        for ((index, member), standing) in (0..).zip(self.members.values()).zip(standings) {
-            if !matches!(standing, Standing::Ready | Standing::Unhealthy) {
-                continue;
-            }
-            let tier = tiers.entry(member.endpoint.tier()).or_default();
-            tier.in_service.push(index);
-            tier.health.total += 1;
-            if *standing == Standing::Ready {
-                tier.healthy.push(index);
-                tier.health.healthy += 1;
-            }
-        }
-        tiers
-    }
-
-    fn unavailable(&self, tiers: &BTreeMap<u8, Tier>) -> NoEndpoint {
-        if self.members.is_empty() {
-            NoEndpoint::Empty
-        } else if tiers.is_empty() {
-            NoEndpoint::NoneInService
-        } else {
-            NoEndpoint::NoneHealthy
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Tier {
-    health: TierHealth,
-    in_service: Vec<u32>,
-    healthy: Vec<u32>,
-}
-
-impl Default for Tier {
-    fn default() -> Self {
-        Self {
-            health: TierHealth {
-                total: 0,
-                healthy: 0,
-            },
-            in_service: Vec::new(),
-            healthy: Vec::new(),
-        }
+        assemble(self)
     }
 }

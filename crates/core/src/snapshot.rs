@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Endpoint, EndpointState, Serial};
-use crate::load::{InFlight, Load};
+use crate::load::{InFlight, Load, Total};
+use crate::membership::MissingKey;
 use crate::pick::context::NoEndpoint;
 use crate::pick::receipt::Refusal;
 use crate::strategy::{Strategy, Table};
@@ -89,6 +90,11 @@ impl Candidate {
         self.state.in_flight().load(now, half_life)
     }
 
+    #[inline]
+    pub(crate) fn latency(&self, now: Nanos, decay: Nanos) -> Option<Nanos> {
+        self.state.latency().at(now, decay)
+    }
+
     pub(crate) fn ended_if_full(&self) -> Option<u32> {
         self.state.in_flight().ended_if_full(self.cap)
     }
@@ -105,13 +111,30 @@ impl Candidate {
     }
 }
 
-/// The endpoints among which one strategy table chooses: those of one tier.
+/// What outcomes are held against, the same for all endpoints of a snapshot.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// In what time the weight of a failure halves.
+    pub(crate) failure_half_life: Nanos,
+    /// In what time what is known of a latency fades by a factor of e.
+    pub(crate) latency_decay: Nanos,
+    /// As long as this a failure is taken to have lasted, at least.
+    pub(crate) failure_latency: Nanos,
+    /// The cluster's median latency, or a guess.
+    pub(crate) typical_latency: Nanos,
+    /// All requests in flight; counted only where an endpoint's share of them is bounded.
+    pub(crate) in_flight: Option<Arc<Total>>,
+}
+
+/// The endpoints among which one strategy table chooses: those of one tier, or of a zone of it.
 #[derive(Debug)]
 pub struct Group {
     pub(crate) tier: u8,
+    /// Tells apart groups of one tier from generation to generation.
+    pub(crate) lane: u64,
     pub(crate) panic: bool,
-    /// Of a hundred first picks, how many are for this group and those before it.
-    pub(crate) share_up_to: u8,
+    /// Of ten thousand first picks, how many are for this group and those before it.
+    pub(crate) share_up_to: u32,
     pub(crate) eligible: Box<[u32]>,
     pub(crate) table: Box<dyn Table>,
 }
@@ -143,6 +166,17 @@ impl Group {
     }
 }
 
+/// The endpoints that certain requests may use: those with the labels that they ask for.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) groups: Box<[Group]>,
+    pub(crate) unavailable: NoEndpoint,
+    /// Any endpoint will do when none of these can serve.
+    pub(crate) or_any: bool,
+    /// How many groups all views before it have, the first one too.
+    pub(crate) groups_before: usize,
+}
+
 /// One generation of a cluster, whole and immutable; built by [`crate::Membership::snapshot`].
 #[derive(Debug)]
 pub struct Snapshot {
@@ -157,7 +191,10 @@ pub struct Snapshot {
     pub(crate) positions: Box<[(Serial, u32)]>,
     pub(crate) groups: Box<[Group]>,
     pub(crate) unavailable: NoEndpoint,
-    pub(crate) failure_half_life: Nanos,
+    /// From view 1 on.
+    pub(crate) views: Box<[View]>,
+    pub(crate) terms: Terms,
+    pub(crate) missing_key: MissingKey,
 }
 
 impl Snapshot {
@@ -238,10 +275,28 @@ impl Snapshot {
         Some(self.positions[at].1)
     }
 
-    /// In what time the weight of a failure halves.
+    /// In what time the weight of a failure halves: ten median latencies.
+    #[inline]
     #[must_use]
     pub fn failure_half_life(&self) -> Nanos {
-        self.failure_half_life
+        self.terms.failure_half_life
+    }
+
+    /// The cluster's median latency when the snapshot was built; a guess until one is known.
+    #[must_use]
+    pub fn typical_latency(&self) -> Nanos {
+        self.terms.typical_latency
+    }
+
+    /// The groups of a view other than the first, and all groups before them.
+    pub(crate) fn view(&self, view: u16) -> Option<&View> {
+        self.views.get(usize::from(view).checked_sub(1)?)
+    }
+
+    /// The groups of all views, those of the first one first.
+    pub(crate) fn all_groups(&self) -> impl Iterator<Item = &Group> {
+        let views = self.views.iter().flat_map(|view| view.groups.iter());
+        self.groups.iter().chain(views)
     }
 }
 

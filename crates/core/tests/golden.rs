@@ -8,7 +8,7 @@ use evenkeel_core::strategy::{Place, Value, registry};
 use evenkeel_core::{
     Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, Snapshot,
 };
-use evenkeel_testkit::laws::fits;
+use evenkeel_testkit::laws::{Subject, fits};
 use proptest::prelude::*;
 
 const SEED: PickerSeed = PickerSeed {
@@ -129,7 +129,9 @@ fn wrand_2_7_1() {
 #[test]
 fn dist_1m() {
     const PICKS: usize = 1_000_000;
-    for strategy in registry::STRATEGIES {
+    // Where latency decides, shares follow weights only under load: the laws have that.
+    let strategies = registry::STRATEGIES.iter();
+    for strategy in strategies.filter(|strategy| !strategy.traits.latency_aware) {
         let weights = [5, 4, 3, 2, 1, 1];
         let snapshot = snapshot(strategy.name, &[], &weights);
         let shares: Vec<f64> = match strategy.traits.weighted {
@@ -143,7 +145,7 @@ fn dist_1m() {
                 let off = *count as f64 - PICKS as f64 * share / total;
                 assert!(off.abs() <= 1.0, "{}: {counts:?}", strategy.name);
             }
-        } else if let Err(off) = fits(&counts, &shares) {
+        } else if let Err(off) = Subject::registered(strategy).fits(&counts, &shares) {
             panic!("{}: {off}", strategy.name);
         }
     }

@@ -16,6 +16,7 @@ fn subject(name: &str) -> Subject {
             ("least_request", params)
         }
         "least_request_of_all" => ("least_request", vec![integer("scan", 64)]),
+        "maglev_of_few_slots" => ("maglev", vec![integer("table_size", 10_007)]),
         "plain_weighted_round_robin" => {
             let params = vec![("smooth".to_owned(), Value::Bool(false))];
             ("weighted_round_robin", params)
@@ -43,22 +44,31 @@ macro_rules! every_law {
         const STRATEGIES: &[&str] = &[$(stringify!($strategy)),*];
         const LAWS: &[&[&str]] = &[$($strategy::TESTED),*];
         $(mod $strategy { every_law!(@laws $strategy:
+            a_bound_holds
+            a_cold_endpoint_gets_its_share
+            a_key_stays
             all_zero_weights_are_none_in_service
             caps_are_exact
             changes_keep_shares
             each_is_tried_once
+            every_key_is_served
             failures_weigh
             fresh_pickers_are_out_of_step
+            health_moves_its_own_keys
+            keys_move_once_to_who_warms_up
             leases_come_back
+            membership_moves_its_own_keys
             missing_share_is_spread_evenly
             no_input_panics
             only_eligible_endpoints
             order_does_not_matter
             rebuild_keeps_the_phase
             receipts_lead_to_their_choice
+            requests_without_a_key
             same_seed_same_choices
             share_follows_weight
             share_stays_below_its_ramp
+            shares_under_load
             tiers_share_by_health
         ); })*
     };
@@ -78,6 +88,12 @@ every_law! {
     least_request_of_two
     least_request_of_five
     least_request_of_all
+    peak_ewma
+    prequal
+    maglev
+    maglev_of_few_slots
+    ring_hash
+    rendezvous
 }
 
 /// A new strategy or law must not be forgotten above.

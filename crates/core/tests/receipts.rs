@@ -78,6 +78,8 @@ fn strategies() -> Vec<Arc<dyn strategy::Strategy>> {
     all.push(registry::build("least_request", &choices).expect("registered"));
     let plain = [("smooth".to_owned(), Value::Bool(false))];
     all.push(registry::build("weighted_round_robin", &plain).expect("registered"));
+    let small = [integer("table_size", 1_009)];
+    all.push(registry::build("maglev", &small).expect("registered"));
     all
 }
 
@@ -228,9 +230,20 @@ fn changes(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Re
             receipt.candidates[at].load.in_flight += 1
         });
         change("weight", &|receipt| receipt.candidates[at].weight += 1);
-        change("index", &|receipt| receipt.candidates[at].index += 1);
-        change("one less", &|receipt| {
-            receipt.candidates.remove(at);
+        // Which endpoints had reported is an input: only if another one leads elsewhere is it found.
+        let report = matches!(
+            receipt.candidates[at].score,
+            Score::Cold(..) | Score::Hot(..)
+        );
+        if !report {
+            change("index", &|receipt| receipt.candidates[at].index += 1);
+            change("one less", &|receipt| {
+                receipt.candidates.remove(at);
+            });
+        }
+        change("latency", &|receipt| {
+            let latency = &mut receipt.candidates[at].latency;
+            *latency = Some(Nanos(latency.map_or(1, |latency| latency.0 + 1)));
         });
     }
     all.extend(changed_refusals(receipt, at));
@@ -311,6 +324,7 @@ fn a_slot_that_moves_is_found() {
             in_flight,
             penalty: 0,
         },
+        latency: None,
         score: Score::LoadOverWeight(u64::from(in_flight) << 8, 256),
     };
     let receipt = Receipt {

@@ -1,5 +1,11 @@
 //! What a strategy may compare between endpoints.
 
+mod cost;
 mod in_flight;
+mod peak_ewma;
+mod total;
 
+pub use cost::Cost;
 pub use in_flight::{InFlight, Load};
+pub use peak_ewma::PeakEwma;
+pub(crate) use total::Total;

@@ -71,6 +71,9 @@ pub struct PickContext {
     pub key: Option<u64>,
     /// Where this request has been before.
     pub attempts: Attempts,
+    /// Which endpoints it may use: 0 for all, else the view of that number, counted from 1. See
+    /// [`crate::Membership::set_views`].
+    pub view: u16,
 }
 
 impl PickContext {
@@ -89,6 +92,13 @@ impl PickContext {
         self.key = Some(key);
         self
     }
+
+    /// Sets which endpoints the request may use.
+    #[must_use]
+    pub fn with_view(mut self, view: u16) -> Self {
+        self.view = view;
+        self
+    }
 }
 
 /// Why no endpoint was chosen.
@@ -98,6 +108,18 @@ pub enum NoEndpoint {
     /// Every endpoint that could be used is at its cap.
     #[error("every endpoint is at its capacity")]
     AllFull,
+    /// The request has no key, and the cluster is told to fail then.
+    #[error("the request has no key to choose by")]
+    NoKey,
+    /// No endpoint in service has the labels that are asked for.
+    #[error("no endpoint in service has the labels asked for")]
+    NoneLabelled,
+    /// There are more endpoints than the strategy's table has slots.
+    #[error("there are more endpoints than the strategy can choose between")]
+    TooMany,
+    /// There is no view of the number that the request asks for.
+    #[error("there is no such view of the cluster")]
+    UnknownView,
     /// Every endpoint that could be used has been tried by this request.
     #[error("every endpoint has been tried")]
     AllTried,

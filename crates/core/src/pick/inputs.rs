@@ -1,13 +1,14 @@
 //! What a strategy may read while it decides: each shared value once, and on the record.
 
 use crate::clock::Nanos;
-use crate::load::Load;
+use crate::load::{Cost, Load};
+use crate::membership::MissingKey;
 use crate::pick::context::{Attempts, PickContext};
-use crate::pick::receipt::{Compared, Refusal, Tape};
+use crate::pick::receipt::{Compared, Fallback, Refusal, Tape};
 use crate::pick::scratch::{SCORES_MAX, Scratch};
 use crate::rng::scale;
 use crate::snapshot::{Candidate, Snapshot};
-use crate::strategy::Cursor;
+use crate::strategy::{Cursor, Report};
 
 /// The changing inputs of one decision.
 ///
@@ -23,6 +24,7 @@ pub struct Inputs<'a> {
     tape: Option<&'a mut Tape<'a>>,
     now: Nanos,
     key: Option<u64>,
+    fallback: Option<Fallback>,
 }
 
 impl<'a> Inputs<'a> {
@@ -40,13 +42,70 @@ impl<'a> Inputs<'a> {
             tape,
             now: ctx.now,
             key: ctx.key,
+            fallback: None,
         }
+    }
+
+    /// The time of the decision; zero in a derivation.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.now
     }
 
     /// The hash of the request's key, if it has one.
     #[must_use]
     pub fn key(&self) -> Option<u64> {
         self.key
+    }
+
+    /// The hash of the request's key, or a random one if it has none; nothing when requests without
+    /// a key are to fail.
+    #[inline]
+    pub(crate) fn key_or_draw(&mut self) -> Option<u64> {
+        if self.key.is_some() {
+            return self.key;
+        }
+        match self.snapshot.missing_key {
+            MissingKey::Error => None,
+            MissingKey::Random => Some(self.bits()),
+        }
+    }
+
+    /// Whether the request fails since it has no key.
+    pub(crate) fn lacks_key(&self) -> bool {
+        let keyed = self.snapshot.strategy.descriptor().traits.keyed;
+        keyed && self.key.is_none() && self.snapshot.missing_key == MissingKey::Error
+    }
+
+    /// A key to draw a group by, if the strategy chooses by key: it must not change tiers from request
+    /// to request.
+    pub(crate) fn key_of_group(&self) -> Option<u64> {
+        self.key
+            .filter(|_| self.snapshot.strategy.descriptor().traits.keyed)
+    }
+
+    /// All requests in flight in the cluster, read once for a decision.
+    #[cold]
+    pub(crate) fn total_in_flight(&mut self) -> u64 {
+        let total = self.snapshot.terms.in_flight.as_ref();
+        let read = || total.map_or(0, |total| total.sum());
+        match &mut self.tape {
+            None => read(),
+            Some(tape) => tape.total(read),
+        }
+    }
+
+    /// Says that the strategy chose otherwise than it usually does.
+    #[inline]
+    pub(crate) fn note_fallback(&mut self, fallback: Fallback) {
+        self.fallback = Some(fallback);
+    }
+
+    /// Why the strategy chose otherwise than usual, if it did.
+    #[inline]
+    pub(crate) fn fallback(&self) -> Option<Fallback> {
+        self.fallback
     }
 
     /// The effective weight of an endpoint in 1/256, at least 1 while it may be chosen.
@@ -86,12 +145,17 @@ impl<'a> Inputs<'a> {
     /// Draws from `0..n` together with the bits left over, as a fraction of 2^64. `n` is at least 1.
     #[inline]
     pub fn draw(&mut self, n: u64) -> (u64, u64) {
+        scale(self.bits(), n)
+    }
+
+    /// 64 random bits.
+    #[inline]
+    fn bits(&mut self) -> u64 {
         let rng = &mut self.scratch.rng;
-        let bits = match &mut self.tape {
+        match &mut self.tape {
             None => rng.next_u64(),
             Some(tape) => tape.draw(rng),
-        };
-        scale(bits, n)
+        }
     }
 
     /// Reads the load of an endpoint. Call it once for each endpoint and decide on what it said.
@@ -108,6 +172,83 @@ impl<'a> Inputs<'a> {
                 load
             }
         }
+    }
+
+    /// Reads load and latency of an endpoint. Call it once for each endpoint, in the order of the
+    /// [`Inputs::cost`]s that are made of it.
+    #[inline]
+    pub fn read(&mut self, index: u32) -> Reading {
+        let candidate = self.candidate(index);
+        let (now, terms) = (self.now, &self.snapshot.terms);
+        let read = || {
+            let latency = candidate.latency(now, terms.latency_decay);
+            (candidate.load(now, terms.failure_half_life), latency)
+        };
+        let (load, latency) = match &mut self.tape {
+            None => read(),
+            Some(tape) => tape.load_and_latency(index, read),
+        };
+        Reading {
+            load,
+            latency: latency.map(in_micros),
+        }
+    }
+
+    /// What a request would cost at an endpoint of which `reading` was read, taken to answer in
+    /// `unknown` if nothing is known of that.
+    #[inline]
+    pub fn cost(&mut self, index: u32, reading: Reading, unknown: Nanos) -> Cost {
+        let latency = reading.latency.unwrap_or(in_micros(unknown));
+        let cost = Cost::new(latency, reading.load, self.candidate(index).weight());
+        if let Some(tape) = &mut self.tape {
+            tape.compared(Compared::by_cost(index, reading.load, latency, cost));
+        }
+        cost
+    }
+
+    /// What this process sees of an endpoint, not on the record.
+    #[inline]
+    pub(crate) fn see(&self, index: u32, unknown: Nanos) -> Report {
+        let (candidate, terms) = (self.candidate(index), &self.snapshot.terms);
+        let latency = candidate.latency(self.now, terms.latency_decay);
+        Report {
+            serial: candidate.serial(),
+            index,
+            weight: candidate.weight(),
+            load: candidate.load(self.now, terms.failure_half_life),
+            latency: latency.unwrap_or(unknown),
+            at: self.now,
+            own_word: false,
+        }
+    }
+
+    /// Puts a report that is decided on on the record, with the pressure that it means.
+    #[cold]
+    pub(crate) fn note_report(&mut self, report: &Report, pressure: u64, is_hot: bool) {
+        if let Some(tape) = &mut self.tape {
+            tape.compared(Compared::by_report(report, pressure, is_hot));
+        }
+    }
+
+    /// The next report on the record of a decision that is derived, unless it belongs to the strategy's
+    /// next proposal: then its endpoint is among those `before` it.
+    #[cold]
+    pub(crate) fn recorded_report(&mut self, before: &[Report]) -> Option<Report> {
+        let endpoints = self.snapshot.candidates();
+        let fits = |index: u32| {
+            (index as usize) < endpoints.len() && before.iter().all(|other| other.index != index)
+        };
+        let compared = self.tape.as_mut()?.next_report(fits)?;
+        let candidate = self.candidate(compared.index);
+        Some(Report {
+            serial: candidate.serial(),
+            index: compared.index,
+            weight: candidate.weight(),
+            load: compared.load,
+            latency: compared.latency.unwrap_or_default(),
+            at: self.now,
+            own_word: true,
+        })
     }
 
     /// Reads the loads of `endpoints`, at most 64 of them, gives each the score that `score` makes of
@@ -218,7 +359,9 @@ impl<'a> Inputs<'a> {
         self.scratch.refusals.end_of_tried();
     }
 
-    fn is_replaying(&self) -> bool {
+    /// Whether this decision is derived from a record.
+    #[inline]
+    pub(crate) fn is_replaying(&self) -> bool {
         self.tape.as_ref().is_some_and(|tape| tape.is_replaying())
     }
 
@@ -249,4 +392,19 @@ impl<'a> Inputs<'a> {
     pub(crate) fn is_untried(&self, index: u32) -> bool {
         self.scratch.refusals.is_untried(index)
     }
+}
+
+/// What was read of an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Its load.
+    pub load: Load,
+    /// How long it takes to answer, in whole microseconds, if that is known.
+    pub latency: Option<Nanos>,
+}
+
+/// Whole microseconds, at least one: finer differences of latency are none.
+#[inline]
+fn in_micros(latency: Nanos) -> Nanos {
+    Nanos((latency.0 / 1_000).max(1) * 1_000)
 }

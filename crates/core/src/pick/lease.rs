@@ -3,6 +3,7 @@
 use crate::clock::Nanos;
 use crate::endpoint::EndpointState;
 use crate::pick::receipt::Fallback;
+use crate::snapshot::Terms;
 
 /// How a request ended, as far as the endpoint is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +24,12 @@ pub enum Outcome {
 #[must_use = "a lease that is dropped at once counts for nothing"]
 pub struct Lease<'s> {
     state: &'s EndpointState,
-    half_life: Nanos,
+    terms: &'s Terms,
+    started: Nanos,
     index: u32,
     fallback: Option<Fallback>,
+    /// Which part of the cluster's count it is in, if anyone asks for that.
+    shard: u8,
 }
 
 impl<'s> Lease<'s> {
@@ -33,15 +37,23 @@ impl<'s> Lease<'s> {
     #[inline]
     pub(crate) fn held(
         state: &'s EndpointState,
-        half_life: Nanos,
+        terms: &'s Terms,
+        started: Nanos,
         index: u32,
         fallback: Option<Fallback>,
+        picker: u32,
     ) -> Self {
+        let shard = picker as u8;
+        if let Some(total) = &terms.in_flight {
+            total.begin(shard);
+        }
         Self {
             state,
-            half_life,
+            terms,
+            started,
             index,
             fallback,
+            shard,
         }
     }
 
@@ -64,11 +76,21 @@ impl<'s> Lease<'s> {
         self.fallback
     }
 
-    /// Reports how the request ended, at `now`.
+    /// Reports how the request ended, at `now`: how long it took is the endpoint's latency, and a
+    /// failure counts as a slow answer.
     pub fn finish(self, outcome: Outcome, now: Nanos) {
+        let (terms, took) = (self.terms, now.since(self.started));
+        let (in_flight, latency) = (self.state.in_flight(), self.state.latency());
         match outcome {
-            Outcome::Failure => self.state.in_flight().burden(now, self.half_life),
-            Outcome::Success => self.state.in_flight().tidy(now, self.half_life),
+            Outcome::Failure => {
+                let took = took.max(terms.failure_latency);
+                latency.observe_failure(took, terms.typical_latency, now, terms.latency_decay);
+                in_flight.burden(now, terms.failure_half_life);
+            }
+            Outcome::Success => {
+                latency.observe(took, now, terms.latency_decay);
+                in_flight.tidy(now, terms.failure_half_life);
+            }
             Outcome::Cancelled => {}
         }
         // Dropping it releases the slot.
@@ -78,6 +100,9 @@ impl<'s> Lease<'s> {
 impl Drop for Lease<'_> {
     #[inline]
     fn drop(&mut self) {
+        if let Some(total) = &self.terms.in_flight {
+            total.end(self.shard);
+        }
         self.state.in_flight().release();
     }
 }

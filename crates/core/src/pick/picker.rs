@@ -1,14 +1,18 @@
 //! Makes decisions: one picker for each worker.
 
+use crate::clock::Nanos;
+use crate::endpoint::Serial;
+use crate::load::Load;
 use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::inputs::Inputs;
 use crate::pick::lease::Lease;
 use crate::pick::receipt::{Fallback, Receipt, Tape};
 use crate::pick::scratch::Scratch;
 use crate::pick::search::search;
-use crate::rng::{GOLDEN_GAMMA, Rng, mix};
+use crate::rng::{GOLDEN_GAMMA, Rng, mix, scale};
 use crate::snapshot::{Group, Snapshot};
-use crate::strategy::{Cursor, Place};
+use crate::strategy::{Cursor, OwnCursor, Place, Report};
+use crate::tier::zone::WHOLE;
 
 /// How often a strategy is asked again when the endpoint it proposed refuses.
 const REDRAWS: usize = 3;
@@ -27,8 +31,8 @@ impl PickerSeed {
     ///
     /// Steps of the golden ratio spread any number of pickers evenly over the cycle, so a fleet does
     /// not start in step (`algorithms.md` 1.1).
-    fn phase(self, tier: u8) -> u64 {
-        let start = mix(self.root, 0x70_6861_7365 ^ u64::from(tier));
+    fn phase(self, lane: u64) -> u64 {
+        let start = mix(self.root, 0x70_6861_7365 ^ lane);
         start.wrapping_add(u64::from(self.picker).wrapping_mul(GOLDEN_GAMMA))
     }
 }
@@ -44,17 +48,33 @@ pub struct Picker {
     scratch: Scratch,
     /// The serial of the snapshot that the cursors belong to.
     snapshot: u64,
+    /// Those of the first view first.
     cursors: Vec<GroupCursor>,
-    /// Where each tier's schedule was when it was last left, for tiers that come and go.
-    places: Vec<(u8, Place)>,
+    /// Where each group's schedule was when it was last left, for groups that come and go.
+    places: Vec<(u64, Place)>,
+    /// Where schedules start, if not where the seed says.
+    start: Option<Place>,
 }
 
 /// Where this picker is in the schedule of a group.
 #[derive(Debug)]
 struct GroupCursor {
-    tier: u8,
+    lane: u64,
     cursor: Cursor,
 }
+
+/// What an endpoint says of its load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Its requests in flight, of all callers.
+    pub in_flight: u32,
+    /// How long it takes to answer at present.
+    pub latency: Nanos,
+}
+
+/// How much longer an endpoint that fails is taken to answer at most, in 1/256: with every request
+/// failing, eleven times.
+const AVERSION_MAX: u64 = 10 * 256;
 
 impl Picker {
     /// A picker that has not decided anything yet.
@@ -66,6 +86,7 @@ impl Picker {
             snapshot: 0,
             cursors: Vec::new(),
             places: Vec::new(),
+            start: None,
         }
     }
 
@@ -74,7 +95,7 @@ impl Picker {
     #[must_use]
     pub fn starting_at(seed: PickerSeed, place: Place) -> Self {
         Self {
-            places: (0..=u8::MAX).map(|tier| (tier, place)).collect(),
+            start: Some(place),
             ..Self::new(seed)
         }
     }
@@ -95,7 +116,7 @@ impl Picker {
         self.follow(snapshot);
         let mut inputs = Inputs::new(snapshot, ctx, &mut self.scratch, None);
         let (index, fallback) = decide(snapshot, ctx, &mut inputs, &mut self.cursors)?;
-        Ok(lease(snapshot, index, fallback))
+        Ok(lease(snapshot, ctx.now, index, fallback, self.seed))
     }
 
     /// Chooses an endpoint as [`Picker::pick`] does, and writes down why.
@@ -119,24 +140,57 @@ impl Picker {
             decide(snapshot, ctx, &mut inputs, &mut self.cursors)
         };
         receipt.end(&choice);
-        choice.map(|(index, fallback)| lease(snapshot, index, fallback))
+        choice.map(|(index, fallback)| lease(snapshot, ctx.now, index, fallback, self.seed))
+    }
+
+    /// Hears from an endpoint what its load is, for strategies that go by that. One that is not in the
+    /// snapshot is ignored. O(log n), no allocation.
+    pub fn report(&mut self, snapshot: &Snapshot, serial: Serial, said: LoadReport, now: Nanos) {
+        self.follow(snapshot);
+        let Some(index) = snapshot.position(serial) else {
+            return;
+        };
+        let candidate = &snapshot.candidates()[index as usize];
+        // A replica that fails fast looks fast and idle: what failures weigh is held against it.
+        let penalty = candidate.load(now, snapshot.failure_half_life()).penalty;
+        let aversion = 256 + u64::from(penalty).min(AVERSION_MAX);
+        let report = Report {
+            serial,
+            index,
+            weight: candidate.weight(),
+            load: Load {
+                in_flight: said.in_flight,
+                penalty,
+            },
+            latency: Nanos(said.latency.0.saturating_mul(aversion) / 256),
+            at: now,
+            own_word: true,
+        };
+        for (group, place) in snapshot.all_groups().zip(&mut self.cursors) {
+            if let Cursor::Own(cursor) = &mut place.cursor
+                && group.eligible.binary_search(&index).is_ok()
+            {
+                cursor.report(&report);
+            }
+        }
     }
 
     /// Decides again on recorded inputs, and writes what comes of it. Takes no slot.
     pub(crate) fn replay(snapshot: &Snapshot, recorded: &Receipt, derived: &mut Receipt) {
         let mut ctx = PickContext {
             key: recorded.key,
+            view: recorded.view,
             ..PickContext::default()
         };
         ctx.attempts.resume(recorded.attempt);
         let cursor = |group: &Group| GroupCursor {
-            tier: group.tier,
+            lane: group.lane,
             cursor: group.table.cursor(match recorded.cursor {
                 Some(place) if group.tier == recorded.tier => place,
                 _ => Place::START,
             }),
         };
-        let mut cursors: Vec<GroupCursor> = snapshot.groups().iter().map(cursor).collect();
+        let mut cursors: Vec<GroupCursor> = snapshot.all_groups().map(cursor).collect();
         let mut scratch = Scratch::new(Rng::new(0));
         derived.begin(snapshot, &ctx);
         let choice = {
@@ -157,44 +211,73 @@ impl Picker {
 
     #[cold]
     fn carry_over(&mut self, snapshot: &Snapshot) {
-        for left in std::mem::take(&mut self.cursors) {
-            let Some(place) = left.cursor.place() else {
+        let mut left = std::mem::take(&mut self.cursors);
+        for GroupCursor { lane, cursor } in &left {
+            let Some(place) = cursor.place() else {
                 continue;
             };
-            match self.places.iter_mut().find(|(tier, _)| *tier == left.tier) {
+            match self.places.iter_mut().find(|(known, _)| known == lane) {
                 Some((_, known)) => *known = place,
-                None => self.places.push((left.tier, place)),
+                None => self.places.push((*lane, place)),
             }
         }
-        let groups = snapshot.groups().iter();
-        self.cursors = groups
-            .map(|group| GroupCursor {
-                tier: group.tier,
-                cursor: group.table.cursor(self.place(group.tier)),
-            })
-            .collect();
+        let cursor = |group: &Group| {
+            let mut cursor = group.table.cursor(self.place(group.lane));
+            let old = left.iter_mut().find(|old| old.lane == group.lane);
+            if let (Cursor::Own(cursor), Some(Cursor::Own(old))) =
+                (&mut cursor, old.map(|old| &mut old.cursor))
+            {
+                hand_over(&mut **old, &mut **cursor, group, snapshot);
+            }
+            GroupCursor {
+                lane: group.lane,
+                cursor,
+            }
+        };
+        self.cursors = snapshot.all_groups().map(cursor).collect();
         self.snapshot = snapshot.serial;
     }
 
-    fn place(&self, tier: u8) -> Place {
-        let known = self.places.iter().find(|(known, _)| *known == tier);
-        known.map_or_else(
-            || Place::fraction(self.seed.phase(tier)),
-            |(_, place)| *place,
-        )
+    fn place(&self, lane: u64) -> Place {
+        let known = self.places.iter().find(|(known, _)| *known == lane);
+        let start = || {
+            let by_seed = || Place::fraction(self.seed.phase(lane));
+            self.start.unwrap_or_else(by_seed)
+        };
+        known.map_or_else(start, |(_, place)| *place)
     }
 }
 
+/// Lets a new cursor take over what an old one of the same group remembers.
+fn hand_over(
+    old: &mut dyn OwnCursor,
+    cursor: &mut dyn OwnCursor,
+    group: &Group,
+    snapshot: &Snapshot,
+) {
+    cursor.take_over(old, &|serial| {
+        let index = snapshot.position(serial)?;
+        group.eligible.binary_search(&index).ok()?;
+        Some((index, snapshot.candidates()[index as usize].weight()))
+    });
+}
+
 #[inline]
-fn lease(snapshot: &Snapshot, index: u32, fallback: Option<Fallback>) -> Lease<'_> {
+fn lease(
+    snapshot: &Snapshot,
+    now: Nanos,
+    index: u32,
+    fallback: Option<Fallback>,
+    seed: PickerSeed,
+) -> Lease<'_> {
     let state = snapshot.candidates()[index as usize].state();
-    Lease::held(state, snapshot.failure_half_life(), index, fallback)
+    Lease::held(state, &snapshot.terms, now, index, fallback, seed.picker)
 }
 
 /// The place of the chosen endpoint, and why it was not an ordinary choice.
 pub(crate) type Choice = Result<(u32, Option<Fallback>), NoEndpoint>;
 
-/// Tier, strategy, gate, and what to do when all of them refuse.
+/// View, tier, strategy, gate, and what to do when all of them refuse.
 #[inline]
 fn decide(
     snapshot: &Snapshot,
@@ -202,9 +285,48 @@ fn decide(
     inputs: &mut Inputs<'_>,
     cursors: &mut [GroupCursor],
 ) -> Choice {
-    let groups = snapshot.groups();
+    if ctx.view > 0 {
+        return decide_in_view(snapshot, ctx, inputs, cursors);
+    }
+    let (groups, unavailable) = (snapshot.groups(), snapshot.unavailable());
+    decide_among(groups, unavailable, ctx, inputs, cursors)
+}
+
+/// Decides among the endpoints with certain labels.
+#[cold]
+fn decide_in_view(
+    snapshot: &Snapshot,
+    ctx: &PickContext,
+    inputs: &mut Inputs<'_>,
+    cursors: &mut [GroupCursor],
+) -> Choice {
+    let view = snapshot.view(ctx.view).ok_or(NoEndpoint::UnknownView)?;
+    if view.groups.is_empty() && view.or_any {
+        let (groups, unavailable) = (snapshot.groups(), snapshot.unavailable());
+        let (index, _) = decide_among(groups, unavailable, ctx, inputs, cursors)?;
+        return Ok((index, Some(Fallback::Labels)));
+    }
+    let cursors = &mut cursors[view.groups_before..];
+    let choice = decide_among(&view.groups, view.unavailable, ctx, inputs, cursors);
+    if choice.is_ok() || !view.or_any || snapshot.groups().is_empty() {
+        return choice;
+    }
+    // The schedule of all endpoints is left alone, so that the record needs one place only.
+    let (index, _) = search(snapshot.groups(), 0, inputs)?;
+    Ok((index, Some(Fallback::Labels)))
+}
+
+/// Decides among groups, each with its cursor.
+#[inline]
+fn decide_among(
+    groups: &[Group],
+    unavailable: NoEndpoint,
+    ctx: &PickContext,
+    inputs: &mut Inputs<'_>,
+    cursors: &mut [GroupCursor],
+) -> Choice {
     let drawn = match groups.len() {
-        0 => return Err(snapshot.unavailable()),
+        0 => return Err(unavailable),
         1 => 0,
         _ => draw_group(groups, inputs),
     };
@@ -218,9 +340,18 @@ fn decide(
     if let Some(index) = proposed
         && inputs.acquire(index)
     {
-        return Ok((index, group.panic.then_some(Fallback::Panic)));
+        return Ok((index, chosen_by(group, inputs)));
     }
     redraw(groups, drawn, proposed, cursor, inputs)
+}
+
+/// Why an endpoint that the strategy proposed is not its ordinary choice, if it is not.
+#[inline]
+fn chosen_by(group: &Group, inputs: &Inputs<'_>) -> Option<Fallback> {
+    if group.panic {
+        return Some(Fallback::Panic);
+    }
+    inputs.fallback()
 }
 
 /// Asks the strategy again, a few times, and then looks for anyone.
@@ -232,6 +363,9 @@ fn redraw(
     cursor: &mut Cursor,
     inputs: &mut Inputs<'_>,
 ) -> Choice {
+    if inputs.lacks_key() {
+        return Err(NoEndpoint::NoKey);
+    }
     let group = &groups[drawn];
     for _ in 0..REDRAWS {
         if proposed.is_none() {
@@ -241,17 +375,22 @@ fn redraw(
         if let Some(index) = proposed
             && inputs.acquire(index)
         {
-            return Ok((index, group.panic.then_some(Fallback::Panic)));
+            return Ok((index, chosen_by(group, inputs)));
         }
     }
     search(groups, drawn, inputs)
 }
 
-/// Draws a group by the shares of the tiers.
+/// Draws a group by the shares of the tiers and zones; by the key, where it decides.
 fn draw_group(groups: &[Group], inputs: &mut Inputs<'_>) -> usize {
-    let (percent, _) = inputs.draw(100);
+    const SALT: u64 = 0x7469_6572;
+    let whole = u64::from(WHOLE);
+    let (part, _) = match inputs.key_of_group() {
+        Some(key) => scale(mix(key, SALT), whole),
+        None => inputs.draw(whole),
+    };
     groups
         .iter()
-        .position(|group| percent < u64::from(group.share_up_to))
+        .position(|group| part < u64::from(group.share_up_to))
         .unwrap_or(0)
 }

@@ -1,11 +1,12 @@
 //! The full explanation of one decision, and its derivation.
 
-use crate::load::{InFlight, Load};
+use crate::clock::Nanos;
+use crate::load::{Cost, InFlight, Load};
 use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::picker::Picker;
 use crate::rng::Rng;
 use crate::snapshot::{Candidate, Snapshot};
-use crate::strategy::Place;
+use crate::strategy::{Place, Report};
 
 /// Why an endpoint that was proposed did not take the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +24,18 @@ pub enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fallback {
+    /// None with the labels asked for could take it; any other did.
+    Labels,
+    /// Nothing was known of the endpoints' loads.
+    NoReports,
     /// Too few endpoints of the tier are healthy, so all of them were used.
     Panic,
     /// All that the strategy proposed refused; the lightest of the others took it.
     Scan,
     /// Nobody in the tier drawn could take it; another tier did.
     Tier,
+    /// Nobody in the zone drawn could take it; another zone did.
+    Zone,
 }
 
 /// An endpoint that was compared. `index` is its place in the snapshot of the receipt's generation.
@@ -40,6 +47,8 @@ pub struct Compared {
     pub weight: u32,
     /// The load that was read; zero for a schedule.
     pub load: Load,
+    /// The latency that was read, where it was.
+    pub latency: Option<Nanos>,
     /// What was compared; smaller wins.
     pub score: Score,
 }
@@ -47,18 +56,32 @@ pub struct Compared {
 /// What a strategy compares; smaller wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score {
+    /// The latency of an endpoint that is not among the busiest, and the pressure on it, which decides
+    /// between equal ones.
+    Cold(u64, u64),
+    /// Latency times load over the weight, as the two parts of a fraction.
+    Cost(u64, u32),
     /// The time on the schedule at which the endpoint is due.
     Deadline(u64),
+    /// The pressure on an endpoint that is among the busiest, and its latency, which plays no part then;
+    /// worse than any that is not.
+    Hot(u64, u64),
     /// The load over the weight, as the two parts of a fraction.
     LoadOverWeight(u64, u32),
 }
+
+/// Above all latencies.
+const HOT: f64 = 1e15;
 
 impl Score {
     /// The score as a number, for display: loads in requests for each unit of weight.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         match self {
+            Self::Cold(latency, _) => latency as f64,
+            Self::Cost(cost, weight) => cost as f64 / f64::from(weight.max(1)),
             Self::Deadline(deadline) => deadline as f64,
+            Self::Hot(pressure, _) => HOT + pressure as f64,
             Self::LoadOverWeight(load, weight) => load as f64 / f64::from(weight.max(1)),
         }
     }
@@ -71,7 +94,33 @@ impl Compared {
             index,
             weight,
             load,
+            latency: None,
             score,
+        }
+    }
+
+    pub(crate) fn by_cost(index: u32, load: Load, latency: Nanos, cost: Cost) -> Self {
+        Self {
+            index,
+            weight: cost.weight,
+            load,
+            latency: Some(latency),
+            score: Score::Cost(cost.value, cost.weight),
+        }
+    }
+
+    pub(crate) fn by_report(report: &Report, pressure: u64, is_hot: bool) -> Self {
+        let latency = report.latency.0;
+        Self {
+            index: report.index,
+            weight: report.weight,
+            load: report.load,
+            latency: Some(report.latency),
+            score: if is_hot {
+                Score::Hot(pressure, latency)
+            } else {
+                Score::Cold(latency, pressure)
+            },
         }
     }
 
@@ -80,6 +129,7 @@ impl Compared {
             index,
             weight,
             load: Load::default(),
+            latency: None,
             score: Score::Deadline(deadline),
         }
     }
@@ -103,12 +153,16 @@ pub struct Exclusion {
 pub struct Receipt {
     /// The generation of the snapshot that was used.
     pub generation: u64,
+    /// The view of the cluster that was asked for; 0 is all of it.
+    pub view: u16,
     /// The tier that was drawn.
     pub tier: u8,
     /// Which try of the request this was, from 0.
     pub attempt: u8,
     /// The hash of the request's key.
     pub key: Option<u64>,
+    /// All requests in flight in the cluster, if a bound on their share was looked at.
+    pub total: Option<u64>,
     /// The place in the schedule before the decision.
     pub cursor: Option<Place>,
     /// The random bits that were drawn, in order.
@@ -185,6 +239,8 @@ impl Receipt {
         self.generation = snapshot.generation();
         self.attempt = ctx.attempts.count();
         self.key = ctx.key;
+        self.view = ctx.view;
+        self.total = None;
         self.tier = 0;
         self.cursor = None;
         self.chosen = None;
@@ -268,6 +324,43 @@ impl<'t> Tape<'t> {
                 .filter(|compared| compared.index == index)
                 .map_or_else(Load::default, |compared| compared.load),
         }
+    }
+
+    pub(crate) fn load_and_latency(
+        &mut self,
+        index: u32,
+        read: impl FnOnce() -> (Load, Option<Nanos>),
+    ) -> (Load, Option<Nanos>) {
+        match &mut self.source {
+            None => read(),
+            Some(source) => source
+                .next_candidate()
+                .filter(|compared| compared.index == index)
+                .map_or_else(Default::default, |compared| {
+                    (compared.load, compared.latency)
+                }),
+        }
+    }
+
+    /// All requests in flight, read once for a decision.
+    pub(crate) fn total(&mut self, read: impl FnOnce() -> u64) -> u64 {
+        let recorded = self.source.as_ref().map(|source| source.receipt.total);
+        let read = || match recorded {
+            None => read(),
+            Some(recorded) => recorded.unwrap_or_default(),
+        };
+        *self.written.total.get_or_insert_with(read)
+    }
+
+    /// The next recorded candidate, if it is a report of an endpoint that `fits`.
+    pub(crate) fn next_report(&mut self, fits: impl Fn(u32) -> bool) -> Option<Compared> {
+        let source = self.source.as_mut()?;
+        let next = source.receipt.candidates.get(source.candidates)?;
+        let is_report = matches!(next.score, Score::Cold(..) | Score::Hot(..));
+        (is_report && fits(next.index)).then(|| {
+            source.candidates += 1;
+            *next
+        })
     }
 
     /// Takes a slot, or says whether the record has it taken.

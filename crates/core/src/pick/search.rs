@@ -22,10 +22,10 @@ pub(crate) fn search(groups: &[Group], drawn: usize, inputs: &mut Inputs<'_>) ->
         let order = std::iter::once(drawn).chain((0..groups.len()).filter(|at| *at != drawn));
         for at in order {
             if let Some(index) = scan(&groups[at].eligible, inputs) {
-                let fallback = if at == drawn {
-                    Fallback::Scan
-                } else {
-                    Fallback::Tier
+                let fallback = match &groups[at] {
+                    _ if at == drawn => Fallback::Scan,
+                    other if other.tier == groups[drawn].tier => Fallback::Zone,
+                    _ => Fallback::Tier,
                 };
                 return Ok((index, Some(fallback)));
             }

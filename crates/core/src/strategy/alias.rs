@@ -75,11 +75,17 @@ impl AliasTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::Facts;
 
     /// The probability of each endpoint, summed over the slots.
     fn shares(weights: &[u32]) -> Vec<f64> {
         let eligible: Vec<u32> = (0..weights.len() as u32).collect();
-        let table = AliasTable::new(&Members::new(weights, &eligible, &eligible));
+        let table = AliasTable::new(&Members::new(
+            weights,
+            &eligible,
+            &eligible,
+            Facts::default(),
+        ));
         let mut shares = vec![0.0; weights.len()];
         for slot in &table.slots {
             let own = slot.threshold as f64 / u64::MAX as f64;

@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use super::pool::Report;
 use super::spread::Schedule;
+use crate::endpoint::Serial;
 
 /// A place in a cycle: `at` of `of` steps, and a fraction of a step that only matters when the
 /// length changes.
@@ -80,6 +82,18 @@ pub trait OwnCursor: Any + Debug + Send {
 
     /// The cursor as its own type, to be downcast by the table that made it.
     fn as_any(&mut self) -> &mut dyn Any;
+
+    /// Hears what an endpoint of its table reports.
+    fn report(&mut self, _report: &Report) {}
+
+    /// Takes over what the cursor of an earlier table remembers. `now_at` says at which place of the
+    /// snapshot an endpoint is now and what it weighs, if it may be chosen from this table.
+    fn take_over(
+        &mut self,
+        _old: &mut dyn OwnCursor,
+        _now_at: &dyn Fn(Serial) -> Option<(u32, u32)>,
+    ) {
+    }
 }
 
 impl Cursor {

@@ -39,9 +39,8 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     ],
     traits: Traits {
         weighted: true,
-        exact: false,
         load_aware: true,
-        keyed: false,
+        ..Traits::NONE
     },
     build: |params: &Params| {
         Arc::new(LeastRequest {
@@ -84,6 +83,21 @@ impl Strategy for LeastRequest {
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
+        self.table_of(members)
+    }
+}
+
+/// A table with default parameters, for strategies that have nothing better to go by.
+pub(super) fn least_request(members: &Members<'_>) -> Box<dyn Table> {
+    let strategy = LeastRequest {
+        choices: 2,
+        scan: 16,
+    };
+    strategy.table_of(members)
+}
+
+impl LeastRequest {
+    fn table_of(&self, members: &Members<'_>) -> Box<dyn Table> {
         if members.eligible().len() <= self.scan.max(SCAN_MIN) {
             return Box::new(ScanTable::new(members));
         }

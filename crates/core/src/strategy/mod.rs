@@ -19,21 +19,37 @@
 //! guide, and its golden file.
 
 mod alias;
+mod bounded;
 mod cursor;
+mod keyed;
 mod least_request;
+mod maglev;
 mod params;
+mod peak_ewma;
+mod pool;
+mod prequal;
 mod random;
 pub mod registry;
+mod rendezvous;
+mod ring_hash;
+mod roster;
 mod round_robin;
+mod slots;
 mod spread;
 mod weighted_random;
 mod weighted_round_robin;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
-pub use crate::pick::inputs::Inputs;
+use crate::clock::Nanos;
+use crate::endpoint::Endpoint;
+use crate::hash::Hasher;
+use crate::membership::FULL;
+pub use crate::pick::inputs::{Inputs, Reading};
 pub use cursor::{Cursor, OwnCursor, Place};
 pub use params::{Kind, Param, ParamError, Params, Value};
+pub use pool::Report;
 pub use registry::{Descriptor, Traits};
 
 /// A strategy with its parameters.
@@ -43,6 +59,22 @@ pub trait Strategy: Debug + Send + Sync {
 
     /// The parameters in force, by name.
     fn params(&self) -> Vec<(&'static str, Value)>;
+
+    /// What hashes the keys of requests, for a strategy that chooses by key.
+    fn hasher(&self) -> Option<Hasher> {
+        None
+    }
+
+    /// In what time what is known of an endpoint's latency fades by a factor of e, for a strategy that
+    /// looks at it.
+    fn latency_decay(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// The most endpoints of a tier that it can choose between.
+    fn endpoints_max(&self) -> usize {
+        usize::MAX
+    }
 
     /// Works out all that can be known before a request comes, off the request path.
     fn table(&self, members: &Members<'_>) -> Box<dyn Table>;
@@ -58,6 +90,21 @@ pub trait Table: Debug + Send + Sync {
     /// Asked again within one decision, it should propose another one; `inputs` knows who refused.
     /// Must not allocate.
     fn choose(&self, cursor: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32>;
+
+    /// A checksum of all that decides where keys go, for a table of keys: two processes with the same
+    /// one agree on every key as long as all endpoints are well.
+    fn checksum(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// What a table may be built from, beside weights.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts<'a> {
+    pub(crate) endpoints: &'a [Arc<Endpoint>],
+    pub(crate) factors: &'a [u16],
+    pub(crate) median_latency: Option<Nanos>,
+    pub(crate) bounded_load: Option<f64>,
 }
 
 /// The endpoints of a group, as a table is built from them.
@@ -66,14 +113,21 @@ pub struct Members<'a> {
     weights: &'a [u32],
     in_service: &'a [u32],
     eligible: &'a [u32],
+    facts: Facts<'a>,
 }
 
 impl<'a> Members<'a> {
-    pub(crate) fn new(weights: &'a [u32], in_service: &'a [u32], eligible: &'a [u32]) -> Self {
+    pub(crate) fn new(
+        weights: &'a [u32],
+        in_service: &'a [u32],
+        eligible: &'a [u32],
+        facts: Facts<'a>,
+    ) -> Self {
         Self {
             weights,
             in_service,
             eligible,
+            facts,
         }
     }
 
@@ -95,6 +149,35 @@ impl<'a> Members<'a> {
     #[must_use]
     pub fn weight(&self, index: u32) -> u32 {
         self.weights[index as usize].max(1)
+    }
+
+    /// An endpoint as it is configured.
+    ///
+    /// # Panics
+    ///
+    /// When `index` is no place in the snapshot.
+    #[must_use]
+    pub fn endpoint(&self, index: u32) -> &'a Endpoint {
+        &self.facts.endpoints[index as usize]
+    }
+
+    /// How far an endpoint has warmed up, in 1/256 of its configured weight.
+    #[must_use]
+    pub fn factor(&self, index: u32) -> u16 {
+        let factors = self.facts.factors;
+        factors.get(index as usize).copied().unwrap_or(FULL)
+    }
+
+    /// The median of the latencies that are known of the cluster's endpoints.
+    #[must_use]
+    pub fn median_latency(&self) -> Option<Nanos> {
+        self.facts.median_latency
+    }
+
+    /// How many times its share of the requests in flight an endpoint may have; above 1.
+    #[must_use]
+    pub fn bounded_load(&self) -> Option<f64> {
+        self.facts.bounded_load
     }
 
     /// Whether all eligible endpoints weigh the same.

@@ -1,6 +1,47 @@
 //! Parameters of strategies: described once, checked once.
 
 use crate::clock::Nanos;
+use crate::hash::{Algorithm, Hasher};
+
+/// The function that hashes keys and endpoints: a parameter of all strategies that choose by key.
+pub(super) const HASH: Param = Param {
+    name: "hash",
+    kind: Kind::Choice(Algorithm::NAMES),
+    default: "xxh3",
+    doc: "the function that hashes keys and endpoints; xxh64 is what Envoy and gRPC use",
+};
+
+/// Its seed.
+pub(super) const HASH_SEED: Param = Param {
+    name: "seed",
+    kind: Kind::Integer(0, u64::MAX),
+    default: "0",
+    doc: "a number that the fleet shares; kept secret, clients cannot choose keys that all meet one \
+          endpoint",
+};
+
+/// The hasher that those two describe.
+pub(super) fn hasher(params: &Params) -> Hasher {
+    let algorithm = params.text("hash").and_then(Algorithm::named);
+    Hasher::new(algorithm.unwrap_or_default(), params.integer("seed", 0))
+}
+
+/// The values of those two.
+pub(super) fn hasher_values(hasher: Hasher) -> [(&'static str, Value); 2] {
+    let name = hasher.algorithm().as_str().to_owned();
+    [
+        ("hash", Value::Text(name)),
+        ("seed", Value::Integer(hasher.seed())),
+    ]
+}
+
+/// Trial division: what is asked for is below 2^23.
+pub(super) fn is_prime(n: u64) -> bool {
+    n >= 2
+        && (2..)
+            .take_while(|d| d * d <= n)
+            .all(|d| !n.is_multiple_of(d))
+}
 
 /// What values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +54,8 @@ pub enum Kind {
     Duration(Nanos, Nanos),
     /// A whole number from the first to the second.
     Integer(u64, u64),
+    /// A prime number from the first to the second.
+    Prime(u64, u64),
     /// A number from the first to the second.
     Number(f64, f64),
     /// Any text.
@@ -90,6 +133,7 @@ impl std::fmt::Display for Kind {
                 most.as_millis() / 1000
             ),
             Self::Integer(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Prime(least, most) => write!(f, "a prime number from {least} to {most}"),
             Self::Number(least, most) => write!(f, "a number from {least} to {most}"),
             Self::Text => f.write_str("a text"),
         }
@@ -118,6 +162,9 @@ impl Kind {
             (Self::Choice(words), Value::Text(word)) => words.contains(&word.as_str()),
             (Self::Duration(least, most), Value::Duration(span)) => (least..=most).contains(span),
             (Self::Integer(least, most), Value::Integer(n)) => (least..=most).contains(n),
+            (Self::Prime(least, most), Value::Integer(n)) => {
+                (least..=most).contains(n) && is_prime(*n)
+            }
             (Self::Number(least, most), Value::Number(n)) => (least..=most).contains(n),
             (Self::Number(least, most), Value::Integer(n)) => (least..=most).contains(&(*n as f64)),
             _ => false,
@@ -179,6 +226,43 @@ impl Params {
         match self.find(name) {
             Some(Value::Integer(value)) => *value,
             _ => default,
+        }
+    }
+
+    /// A whole number, if it was given.
+    #[must_use]
+    pub fn given_integer(&self, name: &str) -> Option<u64> {
+        match self.find(name) {
+            Some(Value::Integer(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A number, or its default.
+    #[must_use]
+    pub fn number(&self, name: &str, default: f64) -> f64 {
+        match self.find(name) {
+            Some(Value::Number(value)) => *value,
+            Some(Value::Integer(value)) => *value as f64,
+            _ => default,
+        }
+    }
+
+    /// A span of time, or its default.
+    #[must_use]
+    pub fn duration(&self, name: &str, default: Nanos) -> Nanos {
+        match self.find(name) {
+            Some(Value::Duration(value)) => *value,
+            _ => default,
+        }
+    }
+
+    /// A text, if it was given.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.find(name) {
+            Some(Value::Text(value)) => Some(value),
+            _ => None,
         }
     }
 

@@ -17,12 +17,7 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     cost: "O(1), one draw",
     source: "folklore",
     params: &[],
-    traits: Traits {
-        weighted: false,
-        exact: false,
-        load_aware: false,
-        keyed: false,
-    },
+    traits: Traits::NONE,
     build: |_: &Params| Arc::new(Random),
 };
 

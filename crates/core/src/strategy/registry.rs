@@ -5,7 +5,10 @@
 use std::sync::Arc;
 
 use super::params::{Param, ParamError, Params, Value};
-use super::{Strategy, least_request, random, round_robin, weighted_random, weighted_round_robin};
+use super::{
+    Strategy, least_request, maglev, peak_ewma, prequal, random, rendezvous, ring_hash,
+    round_robin, weighted_random, weighted_round_robin,
+};
 
 /// Every strategy, in the order in which they are taught.
 pub const STRATEGIES: &[&Descriptor] = &[
@@ -14,6 +17,11 @@ pub const STRATEGIES: &[&Descriptor] = &[
     &random::DESCRIPTOR,
     &weighted_random::DESCRIPTOR,
     &least_request::DESCRIPTOR,
+    &peak_ewma::DESCRIPTOR,
+    &prequal::DESCRIPTOR,
+    &maglev::DESCRIPTOR,
+    &ring_hash::DESCRIPTOR,
+    &rendezvous::DESCRIPTOR,
 ];
 
 /// The name of the strategy of a cluster that names none.
@@ -51,8 +59,29 @@ pub struct Traits {
     pub exact: bool,
     /// Choices depend on the endpoints' loads.
     pub load_aware: bool,
+    /// Choices depend on the endpoints' latencies too: shares follow weights under load, at equal
+    /// latencies; on an idle cluster the heavier endpoint wins.
+    pub latency_aware: bool,
     /// Choices depend on the request's key.
     pub keyed: bool,
+    /// By how many percent of its ideal share an endpoint may be off at most, beside chance, for
+    /// tables that are not exact.
+    pub uneven_percent: u8,
+    /// How many percent of all keys move between others at most when an endpoint comes or goes.
+    pub stray_percent: u8,
+}
+
+impl Traits {
+    /// None of them.
+    pub const NONE: Self = Self {
+        weighted: false,
+        exact: false,
+        load_aware: false,
+        latency_aware: false,
+        keyed: false,
+        uneven_percent: 0,
+        stray_percent: 0,
+    };
 }
 
 /// A strategy that does not exist, or not with these parameters.

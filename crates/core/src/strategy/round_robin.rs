@@ -18,10 +18,8 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     source: "folklore; the phase rule is our own",
     params: &[],
     traits: Traits {
-        weighted: false,
         exact: true,
-        load_aware: false,
-        keyed: false,
+        ..Traits::NONE
     },
     build: |_: &Params| Arc::new(RoundRobin),
 };

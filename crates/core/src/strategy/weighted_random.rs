@@ -18,9 +18,7 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     params: &[],
     traits: Traits {
         weighted: true,
-        exact: false,
-        load_aware: false,
-        keyed: false,
+        ..Traits::NONE
     },
     build: |_: &Params| Arc::new(WeightedRandom),
 };

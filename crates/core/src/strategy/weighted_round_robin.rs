@@ -29,8 +29,7 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     traits: Traits {
         weighted: true,
         exact: true,
-        load_aware: false,
-        keyed: false,
+        ..Traits::NONE
     },
     build: |params: &Params| {
         Arc::new(WeightedRoundRobin {

@@ -59,8 +59,7 @@ const fn describe(name: &'static str, weighted: bool, exact: bool) -> Descriptor
         traits: Traits {
             weighted,
             exact,
-            load_aware: false,
-            keyed: false,
+            ..Traits::NONE
         },
         build: |_: &Params| honest(),
     }

@@ -6,13 +6,14 @@ use std::collections::BinaryHeap;
 use evenkeel_core::{Lease, Nanos, Outcome, PickContext, Picker, PickerSeed};
 
 use super::cluster::cluster;
-use super::{Law, Subject, Verdict, ensure};
+use super::{Law, Subject, Verdict, ensure, unless_load_aware};
 
 /// An endpoint that fails fast does not draw the requests.
 pub const FAILURES_WEIGH: Law = Law {
     name: "failures_weigh",
     says: "an endpoint that fails at once, beside others that take their time, gets under a tenth of \
            the requests of a strategy that looks at load (case A20)",
+    exempt: unless_load_aware,
     holds: failures_weigh,
 };
 
@@ -24,9 +25,6 @@ const SETTLED_MS: u64 = 2_000;
 
 /// Clients that each send the next request when the last one is answered. The last endpoint fails.
 fn failures_weigh(subject: &Subject) -> Verdict {
-    if !subject.traits().load_aware {
-        return Ok(());
-    }
     for size in [3, 30] {
         let share = share_of_failing(subject, size)?;
         let fair = 1.0 / size as f64;

@@ -45,7 +45,8 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(root: u64, picker: u32) -> Self {
-        Self::with(Picker::new(PickerSeed { root, picker }), root)
+        let keys = root ^ u64::from(picker) << 32;
+        Self::with(Picker::new(PickerSeed { root, picker }), keys)
     }
 
     pub(super) fn with(picker: Picker, keys: u64) -> Self {

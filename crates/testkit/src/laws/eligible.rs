@@ -3,13 +3,14 @@
 use evenkeel_core::{Admin, NoEndpoint, Receipt, Refusal};
 
 use super::cluster::{Run, cluster, id};
-use super::{Law, Subject, Verdict, ensure};
+use super::{Law, Subject, Verdict, ensure, nobody};
 
 /// Only endpoints in service are proposed, let alone chosen.
 pub const ONLY_ELIGIBLE_ENDPOINTS: Law = Law {
     name: "only_eligible_endpoints",
     says: "endpoints that drain, are disabled, failed their checks or have weight 0 are neither \
            chosen nor proposed",
+    exempt: nobody,
     holds: only_eligible_endpoints,
 };
 
@@ -17,6 +18,7 @@ pub const ONLY_ELIGIBLE_ENDPOINTS: Law = Law {
 pub const ALL_ZERO_WEIGHTS_ARE_NONE_IN_SERVICE: Law = Law {
     name: "all_zero_weights_are_none_in_service",
     says: "with all weights 0 a pick fails and says so; a weight brings it back (case A06)",
+    exempt: nobody,
     holds: all_zero_weights_are_none_in_service,
 };
 

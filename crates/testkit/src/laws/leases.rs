@@ -5,13 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use evenkeel_core::{Outcome, Snapshot};
 
 use super::cluster::{NOW, Run, cluster, endpoint, id};
-use super::{Law, Subject, Verdict, ensure};
+use super::{Law, Subject, Verdict, ensure, nobody};
 
 /// Every request in flight ends.
 pub const LEASES_COME_BACK: Law = Law {
     name: "leases_come_back",
     says: "a request counts in flight from the choice on, and no more once it is finished, dropped, or \
            its caller panics; a count outlives removal and return",
+    exempt: nobody,
     holds: leases_come_back,
 };
 

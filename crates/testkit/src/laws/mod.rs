@@ -16,11 +16,14 @@
 //! ```
 
 mod black_hole;
+mod bounded;
 mod caps;
 mod cluster;
 mod determinism;
 mod eligible;
+mod keys;
 mod leases;
+mod loaded;
 mod order;
 mod panics;
 mod phase;
@@ -38,17 +41,23 @@ use std::sync::Arc;
 use evenkeel_core::strategy::{Descriptor, Params, Strategy, Traits};
 
 pub use black_hole::FAILURES_WEIGH;
+pub use bounded::A_BOUND_HOLDS;
 pub use caps::CAPS_ARE_EXACT;
 pub use determinism::{SAME_SEED_SAME_CHOICES, sequence};
 pub use eligible::{ALL_ZERO_WEIGHTS_ARE_NONE_IN_SERVICE, ONLY_ELIGIBLE_ENDPOINTS};
+pub use keys::{
+    A_KEY_STAYS, EVERY_KEY_IS_SERVED, HEALTH_MOVES_ITS_OWN_KEYS, KEYS_MOVE_ONCE_TO_WHO_WARMS_UP,
+    MEMBERSHIP_MOVES_ITS_OWN_KEYS, REQUESTS_WITHOUT_A_KEY,
+};
 pub use leases::LEASES_COME_BACK;
+pub use loaded::{A_COLD_ENDPOINT_GETS_ITS_SHARE, SHARES_UNDER_LOAD};
 pub use order::ORDER_DOES_NOT_MATTER;
 pub use panics::NO_INPUT_PANICS;
 pub use phase::{CHANGES_KEEP_SHARES, FRESH_PICKERS_ARE_OUT_OF_STEP, REBUILD_KEEPS_THE_PHASE};
 pub use ramp::SHARE_STAYS_BELOW_ITS_RAMP;
 pub use receipts::RECEIPTS_LEAD_TO_THEIR_CHOICE;
 pub use shares::{MISSING_SHARE_IS_SPREAD_EVENLY, SHARE_FOLLOWS_WEIGHT};
-pub use statistics::fits;
+pub use statistics::{fits, fits_within};
 pub use tiers::TIERS_SHARE_BY_HEALTH;
 pub use tried::EACH_IS_TRIED_ONCE;
 
@@ -71,6 +80,15 @@ pub const LAWS: &[&Law] = &[
     &LEASES_COME_BACK,
     &FAILURES_WEIGH,
     &RECEIPTS_LEAD_TO_THEIR_CHOICE,
+    &SHARES_UNDER_LOAD,
+    &A_COLD_ENDPOINT_GETS_ITS_SHARE,
+    &A_KEY_STAYS,
+    &MEMBERSHIP_MOVES_ITS_OWN_KEYS,
+    &HEALTH_MOVES_ITS_OWN_KEYS,
+    &EVERY_KEY_IS_SERVED,
+    &KEYS_MOVE_ONCE_TO_WHO_WARMS_UP,
+    &REQUESTS_WITHOUT_A_KEY,
+    &A_BOUND_HOLDS,
 ];
 
 /// What a law says when it is broken.
@@ -83,7 +101,31 @@ pub struct Law {
     pub name: &'static str,
     /// What it says, a sentence.
     pub says: &'static str,
+    /// Why it says nothing about a strategy of those traits, if it does not.
+    pub exempt: fn(Traits) -> Option<&'static str>,
     holds: fn(&Subject) -> Verdict,
+}
+
+/// For laws that concern every strategy.
+const fn nobody(_: Traits) -> Option<&'static str> {
+    None
+}
+
+/// For laws about keys.
+fn unless_keyed(traits: Traits) -> Option<&'static str> {
+    (!traits.keyed).then_some("it knows no keys")
+}
+
+/// For laws about shares on an idle cluster.
+fn if_latency_decides(traits: Traits) -> Option<&'static str> {
+    traits
+        .latency_aware
+        .then_some("on an idle cluster the heavier or faster endpoint wins: see shares_under_load")
+}
+
+/// For laws about load.
+fn unless_load_aware(traits: Traits) -> Option<&'static str> {
+    (!traits.load_aware).then_some("it does not look at load")
 }
 
 impl Law {
@@ -93,6 +135,9 @@ impl Law {
     ///
     /// When the law is broken, with what was seen; also when the strategy panics.
     pub fn check(&self, subject: &Subject) -> Verdict {
+        if (self.exempt)(subject.traits()).is_some() {
+            return Ok(());
+        }
         let verdict = catch_unwind(AssertUnwindSafe(|| (self.holds)(subject)));
         verdict.unwrap_or_else(|panic| Err(format!("it panics: {}", message(&*panic))))
     }
@@ -103,6 +148,9 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("without a message")
 }
+
+/// Beyond this ratio the lightest endpoint has so few slots or points that one more is a large part.
+const TABLE_RATIO: u16 = 10;
 
 /// A strategy with its parameters, to be held to the laws.
 #[derive(Clone, Debug)]
@@ -127,6 +175,26 @@ impl Subject {
     #[must_use]
     pub fn strategy(&self) -> Arc<dyn Strategy> {
         Arc::clone(&self.strategy)
+    }
+
+    /// Whether counts fit shares, as far as its table is even.
+    ///
+    /// # Errors
+    ///
+    /// When they do not, with both.
+    pub fn fits(&self, counts: &[u64], shares: &[f64]) -> Verdict {
+        match self.traits().uneven_percent {
+            0 => fits(counts, shares),
+            percent => fits_within(counts, shares, percent),
+        }
+    }
+
+    /// Whether the ratio of such weights is one that its table can show.
+    fn resolves(&self, weights: &[u16]) -> bool {
+        let in_service = || weights.iter().filter(|weight| **weight > 0);
+        let (least, most) = (in_service().min(), in_service().max());
+        let ratio = most.zip(least).map_or(1, |(most, least)| most / least);
+        self.traits().uneven_percent == 0 || ratio <= TABLE_RATIO
     }
 
     /// How it differs from others.

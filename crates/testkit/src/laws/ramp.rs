@@ -3,13 +3,14 @@
 use super::cluster::{Run, cluster, endpoint, id, shares};
 use super::shares::cycle;
 use super::statistics::five_sigma;
-use super::{Law, Subject, Verdict, ensure};
+use super::{Law, Subject, Verdict, ensure, nobody};
 
 /// An endpoint that warms up never gets more than its ramp allows.
 pub const SHARE_STAYS_BELOW_ITS_RAMP: Law = Law {
     name: "share_stays_below_its_ramp",
     says: "an endpoint whose weight is scaled down gets no more than the scaled weight's share, when \
            it is idle beside busy ones too (cases A10, A23)",
+    exempt: nobody,
     holds: share_stays_below_its_ramp,
 };
 
@@ -39,7 +40,9 @@ fn steady(subject: &Subject, size: usize, weight: u16, factor: u16) -> Verdict {
         (cycle(&shares).iter().sum(), 0.0)
     } else {
         let share = shares[size / 2] / shares.iter().sum::<f64>();
-        (10_000, five_sigma(10_000, share))
+        let uneven = f64::from(subject.traits().uneven_percent) / 100.0;
+        let chance = five_sigma(10_000, share) + 10_000.0 * share * uneven;
+        (10_000, chance)
     };
     let ideal = picks as f64 * shares[size / 2] / shares.iter().sum::<f64>();
     let count = Run::new(21, 0).count(&members.snapshot(), picks)?[size / 2];

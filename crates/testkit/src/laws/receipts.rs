@@ -3,13 +3,14 @@
 use evenkeel_core::{Picker, PickerSeed, Receipt};
 
 use super::cluster::{Run, cluster};
-use super::{Law, Subject, Verdict, ensure};
+use super::{Law, Subject, Verdict, ensure, nobody};
 
 /// What a traced pick writes down leads to its choice.
 pub const RECEIPTS_LEAD_TO_THEIR_CHOICE: Law = Law {
     name: "receipts_lead_to_their_choice",
     says: "a traced pick chooses what an untraced one would, and its receipt leads to the choice again \
            on the same snapshot, whatever the loads are by then",
+    exempt: nobody,
     holds: receipts_lead_to_their_choice,
 };
 

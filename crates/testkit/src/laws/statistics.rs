@@ -39,6 +39,26 @@ pub fn fits(counts: &[u64], shares: &[f64]) -> Result<(), String> {
     ))
 }
 
+/// Whether each of `counts` is within `percent` of what `shares` make due, beside chance.
+///
+/// # Errors
+///
+/// When one is not, with all.
+pub fn fits_within(counts: &[u64], shares: &[f64], percent: u8) -> Result<(), String> {
+    let (picks, total): (u64, f64) = (counts.iter().sum(), shares.iter().sum());
+    for (count, share) in counts.iter().zip(shares) {
+        let share = share / total;
+        let due = picks as f64 * share;
+        let bound = due * f64::from(percent) / 100.0 + five_sigma(picks, share);
+        if (*count as f64 - due).abs() > bound {
+            return Err(format!(
+                "{counts:?}: {count} where {due:.1} +- {bound:.1} are due"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Five standard deviations of the count of picks that fall on a share of them.
 pub(super) fn five_sigma(picks: u64, share: f64) -> f64 {
     5.0 * (picks as f64 * share * (1.0 - share)).sqrt()

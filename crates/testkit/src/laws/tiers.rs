@@ -3,13 +3,14 @@
 use evenkeel_core::{Fallback, Membership, NoEndpoint, PanicThreshold};
 
 use super::cluster::{Run, endpoint, id};
-use super::{Law, Subject, Verdict, ensure, fits};
+use super::{Law, Subject, Verdict, ensure, fits, nobody};
 
 /// Tiers share the load by their health.
 pub const TIERS_SHARE_BY_HEALTH: Law = Law {
     name: "tiers_share_by_health",
     says: "the first tier takes all as long as it is healthy and spills over as it fails; when few \
            are healthy all are used, unless that is turned off",
+    exempt: nobody,
     holds: tiers_share_by_health,
 };
 
@@ -55,7 +56,7 @@ fn panic(subject: &Subject) -> Verdict {
     let mut members = tiers(subject, 4, 0, 3)?;
     let mut run = Run::new(57, 0);
     let counts = run.count(&members.snapshot(), 4_000)?;
-    fits(&counts, &[1.0; 4])?;
+    subject.fits(&counts, &[1.0; 4])?;
     let snapshot = members.snapshot();
     let fallback = run.hold(&snapshot)?.fallback();
     ensure!(fallback == Some(Fallback::Panic), "{fallback:?} in panic");

@@ -1,0 +1,437 @@
+//! The reports that a picker has of some endpoints, and the choice among them.
+//!
+//! Source: Wydrowski et al., "Load is not what you should balance: Introducing Prequal", NSDI 2024. A
+//! report is hot if its requests in flight are among the highest; of the cold ones the fastest is
+//! chosen; of equally fast ones the least pressed. One report for each endpoint is kept, the latest: an overloaded one that reports often must
+//! not raise the bar to its own height.
+
+use std::any::Any;
+
+use super::cursor::{OwnCursor, Place};
+use crate::clock::Nanos;
+use crate::endpoint::Serial;
+use crate::load::Load;
+
+/// After this a report says nothing any more.
+const EXPIRY: Nanos = Nanos::from_secs(1);
+
+/// Q = 2^(-1/4) of the reports' requests in flight: what is above it is hot. In 1/10,000.
+const QUANTILE: usize = 8_409;
+
+/// Latencies of up to so many percent of the shortest are as short: the paper has them decide to the
+/// last digit, and among few endpoints chance would then leave some idle for as long as it is
+/// remembered.
+const TIE: u64 = 115;
+
+/// The most reports.
+pub(super) const POOL_MAX: usize = 32;
+
+/// The most that can be hot, and the one that is the bar.
+const TOP: usize = 6;
+
+/// What is known of an endpoint's load, by its own word or by what is seen of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The identity of the endpoint.
+    pub serial: Serial,
+    /// Its place in the snapshot.
+    pub index: u32,
+    /// Its effective weight in 1/256.
+    pub weight: u32,
+    /// Its requests in flight, and what failures weigh.
+    pub load: Load,
+    /// How long it takes to answer.
+    pub latency: Nanos,
+    /// When this was so.
+    pub at: Nanos,
+    /// Whether the endpoint said so itself.
+    pub own_word: bool,
+}
+
+/// A report in the pool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) report: Report,
+    /// Load over weight.
+    pub(super) pressure: u64,
+    /// How often it may still be used.
+    uses: u32,
+}
+
+/// Load over weight.
+fn pressure(load: Load, weight: u32) -> u64 {
+    (load.total() << 16) / u64::from(weight.max(1))
+}
+
+/// How a pool is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Upkeep {
+    /// The most reports.
+    pub(super) size: usize,
+    /// How often a report is used on average, in 1/256.
+    pub(super) reuse: u32,
+    /// How many reports are dropped for each decision, in 1/256.
+    pub(super) remove: u32,
+}
+
+impl Upkeep {
+    /// By the formulas of the paper, for `rate` reports a decision and `endpoints` that may report.
+    pub(super) fn new(size: usize, rate: f64, endpoints: usize) -> Self {
+        const DELTA: f64 = 1.0;
+        const REUSE_MAX: f64 = 4.0;
+        // The paper drops one for each three that come.
+        let remove = rate / 3.0;
+        let arriving = (1.0 - size as f64 / endpoints.max(1) as f64) * rate - remove;
+        let reuse = if arriving > 0.0 {
+            ((1.0 + DELTA) / arriving).clamp(1.0, REUSE_MAX)
+        } else {
+            REUSE_MAX
+        };
+        Self {
+            size,
+            reuse: (reuse * 256.0) as u32,
+            remove: (remove * 256.0) as u32,
+        }
+    }
+}
+
+/// The pool of one picker.
+#[derive(Debug)]
+pub(super) struct Pool {
+    upkeep: Upkeep,
+    /// The oldest first; never more than it was made for.
+    entries: Vec<Entry>,
+    /// Fractions of a use and of a removal that are left over, in 1/256.
+    use_rest: u32,
+    remove_rest: u32,
+    /// Whether the next to go is the worst, not the oldest.
+    worst_is_next: bool,
+}
+
+impl Pool {
+    pub(super) fn new(upkeep: Upkeep) -> Self {
+        Self {
+            upkeep,
+            entries: Vec::with_capacity(upkeep.size),
+            use_rest: 0,
+            remove_rest: 0,
+            worst_is_next: false,
+        }
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Takes in a report in place of an older one of the same endpoint, or of the oldest. What is only
+    /// seen of an endpoint does not replace its own word.
+    pub(super) fn insert(&mut self, report: Report) {
+        let known = self
+            .entries
+            .iter()
+            .position(|entry| entry.report.serial == report.serial);
+        match known {
+            Some(at) if self.entries[at].report.own_word && !report.own_word => return,
+            Some(at) => drop(self.entries.remove(at)),
+            None if self.entries.len() == self.upkeep.size => drop(self.entries.remove(0)),
+            None => {}
+        }
+        // The fractions are carried, so the mean is exact without a draw.
+        let budget = self.upkeep.reuse + self.use_rest;
+        self.use_rest = budget % 256;
+        self.entries.push(Entry {
+            pressure: pressure(report.load, report.weight),
+            uses: budget / 256,
+            report,
+        });
+    }
+
+    /// Drops reports that are too old.
+    #[inline]
+    pub(super) fn expire(&mut self, now: Nanos) {
+        let is_old = |entry: &Entry| now.since(entry.report.at) > EXPIRY;
+        if self.entries.first().is_some_and(is_old) {
+            self.entries.retain(|entry| !is_old(entry));
+        }
+    }
+
+    /// The shortest latency of any entry.
+    #[inline]
+    pub(super) fn fastest(&self) -> Option<Nanos> {
+        let latencies = self.entries.iter().map(|entry| entry.report.latency);
+        latencies.min()
+    }
+
+    /// The entry to use among those that `may` be: the fastest that is not hot, as the module says; and the pressure above
+    /// which others are. `None` for fewer than two.
+    #[inline]
+    pub(super) fn best(&self, may: impl Fn(u32) -> bool) -> Option<(usize, u64)> {
+        let usable = || {
+            let entries = self.entries.iter().enumerate();
+            entries.filter(|(_, entry)| may(entry.report.index))
+        };
+        let bar = bar(usable().map(|(_, entry)| entry.pressure), usable().count())?;
+        let cold = || usable().filter(|(_, entry)| entry.pressure <= bar);
+        let fastest = cold().map(|(_, entry)| entry.report.latency).min()?;
+        let as_fast = Nanos(fastest.0.saturating_mul(TIE) / 100);
+        let tied = cold().filter(|(_, entry)| entry.report.latency <= as_fast);
+        tied.min_by_key(|(_, entry)| entry.pressure)
+            .map(|(at, _)| (at, bar))
+    }
+
+    /// Counts a use of an entry: one more request is in flight there, and the report is worn.
+    #[inline]
+    pub(super) fn spend(&mut self, at: usize) {
+        let entry = &mut self.entries[at];
+        entry.report.load.in_flight = entry.report.load.in_flight.saturating_add(1);
+        entry.pressure = pressure(entry.report.load, entry.report.weight);
+        entry.uses = entry.uses.saturating_sub(1);
+        if entry.uses == 0 {
+            self.entries.remove(at);
+        }
+        self.remove_rest += self.upkeep.remove;
+        while self.remove_rest >= 256 {
+            self.remove_rest -= 256;
+            self.remove_one();
+        }
+    }
+
+    /// Drops the oldest and the worst in turn: else bad news would fill the pool, since good news is
+    /// used up.
+    fn remove_one(&mut self) {
+        if self.entries.len() <= 2 {
+            return;
+        }
+        self.worst_is_next = !self.worst_is_next;
+        let at = if self.worst_is_next { 0 } else { self.worst() };
+        self.entries.remove(at);
+    }
+
+    /// The hot one with the most requests in flight, or, if none is hot, the slowest.
+    fn worst(&self) -> usize {
+        let entries = self.entries.iter();
+        let bar = bar(
+            entries.clone().map(|entry| entry.pressure),
+            self.entries.len(),
+        );
+        let badness = |(_, entry): &(usize, &Entry)| {
+            let is_hot = bar.is_some_and(|bar| entry.pressure > bar);
+            if is_hot {
+                (true, entry.pressure)
+            } else {
+                (false, entry.report.latency.0)
+            }
+        };
+        entries
+            .enumerate()
+            .max_by_key(badness)
+            .map_or(0, |(at, _)| at)
+    }
+}
+
+/// The pressure above which an entry is hot, by exact rank; `None` for fewer than two.
+#[inline]
+fn bar(pressures: impl Iterator<Item = u64>, count: usize) -> Option<u64> {
+    if count < 2 {
+        return None;
+    }
+    let hot = count - 1 - (count - 1) * QUANTILE / 10_000;
+    let mut top = [0; TOP];
+    for pressure in pressures {
+        // Into the list of the highest so far, which is short.
+        let mut rest = pressure;
+        for slot in &mut top[..=hot] {
+            if rest > *slot {
+                std::mem::swap(slot, &mut rest);
+            }
+        }
+    }
+    Some(top[hot])
+}
+
+impl OwnCursor for Pool {
+    fn place(&self) -> Option<Place> {
+        None
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn report(&mut self, report: &Report) {
+        self.insert(*report);
+    }
+
+    fn take_over(
+        &mut self,
+        old: &mut dyn OwnCursor,
+        now_at: &dyn Fn(Serial) -> Option<(u32, u32)>,
+    ) {
+        let Some(old) = old.as_any().downcast_ref::<Self>() else {
+            return;
+        };
+        let moved = |entry: &Entry| {
+            let (index, weight) = now_at(entry.report.serial)?;
+            let report = Report {
+                index,
+                weight,
+                ..entry.report
+            };
+            Some(Entry {
+                report,
+                pressure: pressure(report.load, weight),
+                uses: entry.uses,
+            })
+        };
+        // The latest ones, as far as there is room.
+        let surplus = old.entries.len().saturating_sub(self.upkeep.size);
+        self.entries.clear();
+        let kept = old.entries.iter().skip(surplus);
+        self.entries.extend(kept.filter_map(moved));
+        self.use_rest = old.use_rest;
+        self.remove_rest = old.remove_rest;
+        self.worst_is_next = old.worst_is_next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UPKEEP: Upkeep = Upkeep {
+        size: 16,
+        reuse: 4 * 256,
+        remove: 0,
+    };
+
+    fn report(serial: u64, in_flight: u32, latency_ms: u64) -> Report {
+        Report {
+            serial: Serial(serial),
+            index: serial as u32,
+            weight: 256,
+            load: Load {
+                in_flight,
+                penalty: 0,
+            },
+            latency: Nanos::from_millis(latency_ms),
+            at: Nanos::from_secs(5),
+            own_word: true,
+        }
+    }
+
+    fn pool(reports: &[(u32, u64)]) -> Pool {
+        let mut pool = Pool::new(UPKEEP);
+        for (serial, (in_flight, latency)) in (0..).zip(reports) {
+            pool.insert(report(serial, *in_flight, *latency));
+        }
+        pool
+    }
+
+    fn best(pool: &Pool, may: impl Fn(u32) -> bool) -> Option<usize> {
+        pool.best(may).map(|(at, _)| at)
+    }
+
+    #[test]
+    fn the_fastest_cold_one_is_chosen() {
+        // The fastest is the busiest: hot.
+        let hot = pool(&[(3, 20), (9, 1), (2, 10)]);
+        assert_eq!(best(&hot, |_| true), Some(2));
+        assert_eq!(best(&hot, |at| at != 2), Some(0));
+        // Equally busy: none is hot.
+        assert_eq!(best(&pool(&[(3, 20), (3, 1), (3, 10)]), |_| true), Some(1));
+        // Equally fast: the less busy.
+        assert_eq!(best(&pool(&[(3, 5), (1, 5), (2, 5)]), |_| true), Some(1));
+    }
+
+    #[test]
+    fn one_report_is_no_choice() {
+        assert_eq!(best(&pool(&[]), |_| true), None);
+        assert_eq!(best(&pool(&[(0, 1)]), |_| true), None);
+        assert_eq!(best(&pool(&[(0, 1), (0, 1)]), |at| at == 0), None);
+    }
+
+    /// Rank by the definition: sort, and take the one at floor(Q (m - 1)).
+    #[test]
+    fn the_bar_is_the_exact_rank() {
+        for count in 2..=POOL_MAX {
+            let pressures: Vec<u64> = (0..count as u64).map(|at| at * 7_919 % 101).collect();
+            let mut sorted = pressures.clone();
+            sorted.sort_unstable();
+            let expected = sorted[(count - 1) * QUANTILE / 10_000];
+            assert_eq!(bar(pressures.into_iter(), count), Some(expected), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_later_report_replaces_the_earlier_one_of_the_same_endpoint() {
+        let mut pool = pool(&[(1, 1), (2, 2)]);
+        pool.insert(report(0, 7, 7));
+        assert_eq!(pool.entries.len(), 2);
+        assert_eq!(pool.entries[1].report.load.in_flight, 7);
+        let seen = Report {
+            own_word: false,
+            ..report(0, 0, 0)
+        };
+        pool.insert(seen);
+        assert_eq!(pool.entries[1].report.load.in_flight, 7);
+    }
+
+    #[test]
+    fn the_oldest_makes_room_and_old_ones_expire() {
+        let many: Vec<(u32, u64)> = (0..20).map(|at| (at, 1)).collect();
+        let mut pool = pool(&many);
+        assert_eq!(pool.entries.len(), 16);
+        assert_eq!(pool.entries[0].report.serial, Serial(4));
+        pool.expire(Nanos::from_secs(6));
+        assert_eq!(pool.entries.len(), 16);
+        pool.expire(Nanos::from_millis(6_001));
+        assert!(pool.entries.is_empty());
+    }
+
+    #[test]
+    fn use_adds_a_request_and_wears_the_report() {
+        let mut pool = pool(&[(0, 1), (9, 1), (9, 1)]);
+        for used in 1..4 {
+            pool.spend(0);
+            assert_eq!(pool.entries[0].report.load.in_flight, used);
+        }
+        pool.spend(0);
+        assert_eq!(pool.entries.len(), 2);
+        assert!(
+            pool.entries
+                .iter()
+                .all(|entry| entry.report.serial != Serial(0))
+        );
+    }
+
+    #[test]
+    fn the_oldest_and_the_worst_go_in_turn() {
+        let reports = [(5, 1), (1, 1), (30, 1), (2, 9), (2, 2)];
+        let mut pool = pool(&reports);
+        pool.upkeep.remove = 256;
+        let left = |pool: &Pool| {
+            let serials = pool.entries.iter().map(|entry| entry.report.serial.0);
+            serials.collect::<Vec<_>>()
+        };
+        pool.spend(1);
+        assert_eq!(left(&pool), [1, 2, 3, 4]);
+        pool.spend(0);
+        assert_eq!(left(&pool), [1, 3, 4]);
+    }
+
+    /// The paper's example: 100 replicas, three probes a request, one removed: 1.32 uses.
+    #[test]
+    fn the_budget_of_uses_is_the_papers() {
+        let upkeep = Upkeep::new(16, 3.0, 100);
+        assert_eq!(upkeep.remove, 256);
+        assert_eq!(upkeep.reuse, (2.0 / 1.52 * 256.0) as u32);
+        assert_eq!(Upkeep::new(16, 1.0, 5).reuse, 4 * 256);
+        let mut pool = Pool::new(upkeep);
+        let mut uses = 0;
+        for serial in 0..1_000 {
+            pool.insert(report(serial, 0, 0));
+            uses += pool.entries.last().expect("just inserted").uses;
+        }
+        assert_eq!(uses, 1_000 * upkeep.reuse / 256);
+    }
+}
