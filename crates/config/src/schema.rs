@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::raw::keys::{self, Key, Support};
 use crate::raw::kind::Kind;
+use crate::value::retry_cause;
 
 /// The JSON schema of the file, draft 2020-12, for editors. It holds the supported keys; what needs
 /// more than one place to judge (names that exist, addresses that clash) is left to
@@ -69,7 +70,10 @@ fn value(key: &Key) -> Value {
         }
         Kind::Named => named(key),
         Kind::Word(words, _) => json!({ "enum": words }),
-        Kind::Words(words, _) => json!({ "type": "array", "items": { "enum": words } }),
+        Kind::RetryCauses => {
+            let pattern = retry_cause::PATTERN;
+            json!({ "type": "array", "items": { "type": "string", "pattern": pattern } })
+        }
         Kind::Integer(least, most) | Kind::IntegerOrLater(least, most, _) => integer(least, most),
         Kind::IntegerOr(least, most, word) => {
             json!({ "anyOf": [integer(least, most), { "const": word }] })
@@ -109,7 +113,7 @@ fn value(key: &Key) -> Value {
         | Kind::Address => {
             json!({ "type": "string", "minLength": 1 })
         }
-        Kind::Network | Kind::Endpoint | Kind::Unknown => json!({}),
+        Kind::Network | Kind::Endpoint | Kind::RetryCause | Kind::Unknown => json!({}),
     }
 }
 

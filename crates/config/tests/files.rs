@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use evenkeel_config::{
-    Capacity, Cluster, Config, Environment, Level, Limits, LoadError, LogFormat, Retry, Runtime,
-    Timeouts, Workers, load, parse,
+    Capacity, Cluster, Config, Environment, Level, Limits, LoadError, LogFormat, Retry, RetryOn,
+    Runtime, Timeouts, Workers, load, parse,
 };
-use evenkeel_core::PanicThreshold;
+use evenkeel_core::{Nanos, PanicThreshold, RetryPolicy};
 
 const SHORTEST: &str = r#"
 [[listener]]
@@ -82,9 +82,11 @@ peak = 50
 
 [cluster."a.b".retry]
 attempts = 8
-on = []
-per_try_timeout = false
+on = ["reset", "timeout", "429", "5xx"]
+body = "1KiB"
+per_try_timeout = "2s"
 hedge_after = false
+budget = { ratio = 0.5, per_second = 0, window = "1m" }
 
 [cluster."a.b".timeout]
 connect = "1.5s"
@@ -127,8 +129,8 @@ fn the_shortest_file_has_defaults_in_all_things() {
     let cluster = config.cluster("web").expect("the cluster");
     assert_eq!(cluster.strategy.name(), "least_request");
     assert_eq!(
-        (cluster.retry, cluster.timeout),
-        (Retry::default(), Timeouts::default())
+        (&cluster.retry, cluster.timeout),
+        (&Retry::default(), Timeouts::default())
     );
     assert_eq!(
         (cluster.panic, cluster.capacity),
@@ -150,9 +152,9 @@ fn the_shortest_file_has_defaults_in_all_things() {
     assert_eq!(endpoints, expected);
 }
 
-/// The figures of interface.md, written down once more: a changed default is a changed promise.
+/// The figures of the reference page, written down once more: a changed default is a changed promise.
 #[test]
-fn defaults_are_those_of_the_interface() {
+fn defaults_are_those_that_were_promised() {
     let seconds = Duration::from_secs;
     let limits = Limits::default();
     assert_eq!(
@@ -224,6 +226,24 @@ fn every_key_arrives() {
     check_clusters(&config.clusters);
 }
 
+fn check_retry(retry: &Retry) {
+    let on = RetryOn {
+        connect: false,
+        reset: true,
+        timeout: true,
+        statuses: vec![429..=429, 500..=599],
+    };
+    assert_eq!((retry.attempts, &retry.on), (8, &on));
+    assert_eq!(retry.body, 1024);
+    assert_eq!(retry.per_try_timeout, Some(Duration::from_secs(2)));
+    let budget = RetryPolicy {
+        ratio: 0.5,
+        per_second: 0,
+        window: Nanos::from_secs(60),
+    };
+    assert_eq!(retry.budget, budget);
+}
+
 fn check_clusters(clusters: &[Cluster]) {
     let [z, ab] = clusters else {
         panic!("two clusters, in the order of the file");
@@ -244,7 +264,7 @@ fn check_clusters(clusters: &[Cluster]) {
     assert_eq!(ab.strategy.build().descriptor().name, "least_request");
     assert_eq!(ab.panic, PanicThreshold::new(0.25).expect("a share"));
     assert_eq!(ab.capacity, Some(Capacity { peak: 50 }));
-    assert_eq!((ab.retry.attempts, ab.retry.on.connect), (8, false));
+    check_retry(&ab.retry);
     assert_eq!(ab.timeout.connect, Duration::from_millis(1500));
     assert_eq!(ab.timeout.pool_idle, Duration::ZERO);
     let [first, b] = &ab.endpoints[..] else {

@@ -125,7 +125,7 @@ strategy = { name = "least_request", choices = 3 }
 endpoints = ["127.0.0.1:9001", { address = "web:80", weight = 0, labels = { a = "b" } }]
 outlier = false
 panic = false
-retry = { attempts = 3, on = ["connect"] }
+retry = { attempts = 3, on = ["connect", "429", "5xx"], body = "1MiB", budget = { ratio = 0.1 } }
 capacity = { peak = 10 }
 "#;
 
@@ -168,7 +168,9 @@ fn what_the_reader_refuses_does_not_fit_the_schema() {
         ("choices = 3", "chioces = 3"),
         ("\"least_request\"", "\"least\""),
         ("attempts = 3", "attempts = 0"),
-        ("[\"connect\"]", "[\"reset\"]"),
+        ("\"5xx\"", "503"),
+        ("ratio = 0.1", "ratio = 2"),
+        ("body = \"1MiB\", budget", "body = 10, budget"),
         ("outlier = false", "outlier = true"),
         ("panic = false", "panic = true"),
         ("workers = \"auto\"", "workers = 0"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
+use super::retry::Retry;
 use super::strategy_choice::StrategyChoice;
 
 /// A set of endpoints with one strategy and its policies.
@@ -68,37 +69,6 @@ pub struct Sticky {
 pub struct Capacity {
     /// The most requests in flight, at least 1.
     pub peak: u32,
-}
-
-/// What is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// Tries in all, each on another endpoint, 1 to 8; 1: no retries.
-    pub attempts: u8,
-    /// After what.
-    pub on: RetryOn,
-}
-
-impl Default for Retry {
-    fn default() -> Self {
-        Self {
-            attempts: 2,
-            on: RetryOn::default(),
-        }
-    }
-}
-
-/// After what a request is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryOn {
-    /// The connection was not made: surely not processed.
-    pub connect: bool,
-}
-
-impl Default for RetryOn {
-    fn default() -> Self {
-        Self { connect: true }
-    }
 }
 
 /// How long endpoints may take.

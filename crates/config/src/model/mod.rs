@@ -3,5 +3,6 @@
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod listener;
+pub(crate) mod retry;
 pub(crate) mod route;
 pub(crate) mod strategy_choice;

@@ -90,11 +90,14 @@ pub(super) const KEYS: &[Key] = &[
     later("cluster.*.capacity.queue"),
     off("cluster.*.retry", Table, "", "What is tried again; `false`: nothing."),
     now("cluster.*.retry.attempts", Integer(1, 8), "2", "Tries in all, each on another endpoint; 1: no retries."),
-    now("cluster.*.retry.on", Words(&["connect"], LATER_CAUSES), "[\"connect\"]", "After what. \"connect\": the connection was not made, so the request was surely not processed."),
-    later("cluster.*.retry.body"),
-    later("cluster.*.retry.budget"),
-    later_off("cluster.*.retry.per_try_timeout"),
+    now("cluster.*.retry.on", RetryCauses, "[\"connect\", \"reset\", \"503\"]", "After what. \"connect\": no connection was made, so the request was surely not processed, whatever its method. For idempotent methods only: \"reset\", the connection ended before a byte of the answer; \"timeout\", `per_try_timeout` was over; an answer of a status or a class."),
+    now("cluster.*.retry.body", Size(0, 16 << 20), "\"64KiB\"", "The most bytes of a request's body that are kept to be sent again; a larger one is not."),
+    off("cluster.*.retry.per_try_timeout", Duration, "", "How long one try may wait for the head of its answer; `timeout.response` goes on to count for all tries together."),
     later_off("cluster.*.retry.hedge_after"),
+    now("cluster.*.retry.budget", Table, "", "How many retries there may be over all workers: in any window at most `ratio` of its requests, and `per_second` a second beside."),
+    now("cluster.*.retry.budget.ratio", Share, "0.2", "Retries for each request."),
+    now("cluster.*.retry.budget.per_second", Integer(0, 1_000_000), "10", "Retries a second beside, so that a quiet cluster may retry at all."),
+    now("cluster.*.retry.budget.window", Duration, "\"10s\"", "Over what time both are counted, from 100 ms."),
     now("cluster.*.timeout", Table, "", "How long endpoints may take."),
     now("cluster.*.timeout.connect", Duration, "\"1s\"", "To make a connection."),
     now("cluster.*.timeout.response", Duration, "\"60s\"", "From the request to the head of the answer."),
@@ -107,9 +110,6 @@ pub(super) const KEYS: &[Key] = &[
     later_off("cluster.*.shadow"),
     later_off("fleet"),
 ];
-
-/// Causes of a retry that are not supported yet; so are all other status codes and classes.
-const LATER_CAUSES: &[&str] = &["reset", "timeout", "503", "5xx"];
 
 const fn now(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
     Key {

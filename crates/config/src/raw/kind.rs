@@ -21,8 +21,10 @@ pub(crate) enum Kind {
     File,
     /// One of these words; the second list is not supported yet.
     Word(&'static [&'static str], &'static [&'static str]),
-    /// A list of such words.
-    Words(&'static [&'static str], &'static [&'static str]),
+    /// After what a request is tried again.
+    RetryCause,
+    /// A list of that.
+    RetryCauses,
     /// A whole number in a range.
     Integer(u32, u32),
     /// Likewise, or this word.
@@ -92,9 +94,9 @@ impl fmt::Display for Kind {
             Self::Cluster => "the name of a cluster",
             Self::File => "the path of a file",
             Self::Word(words, _) => return one_of(f, words),
-            Self::Words(words, _) => {
-                f.write_str("a list of ")?;
-                return one_of(f, words);
+            Self::RetryCause => "\"connect\", \"reset\", \"timeout\", a status or a class",
+            Self::RetryCauses => {
+                "a list of \"connect\", \"reset\", \"timeout\", statuses like \"503\" and classes like \"5xx\""
             }
             Self::Integer(least, most) | Self::IntegerOrLater(least, most, _) => {
                 return write!(f, "a whole number from {least} to {most}");

@@ -166,25 +166,13 @@ impl Walk<'_> {
         self.one_of(&entry)
     }
 
-    /// Some of the words of its key.
-    pub(crate) fn words(&mut self, section: &Section<'_>, name: &str) -> Option<Vec<&'static str>> {
-        let entry = section.get(name)?;
-        let (Kind::Words(now, later), DeValue::Array(list)) = (entry.kind, entry.value.get_ref())
-        else {
-            self.wrong(&entry);
-            return None;
-        };
-        let word = |value| self.one_of(&entry.element(value, Kind::Word(now, later)));
-        Some(list.iter().filter_map(word).collect())
-    }
-
     fn one_of(&mut self, entry: &Entry<'_>) -> Option<&'static str> {
         let Kind::Word(now, later) = entry.kind else {
             return None;
         };
         let word = self.string(entry)?;
         let found = now.iter().copied().find(|known| *known == word);
-        if found.is_none() && (later.contains(&&*word) || is_status(&word, later)) {
+        if found.is_none() && later.contains(&&*word) {
             self.later(entry);
         } else if found.is_none() {
             self.unknown_word(entry, &word, now);
@@ -232,28 +220,19 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
     );
     let list = matches!(
         kind,
-        Kind::Networks | Kind::Endpoints | Kind::FieldNames | Kind::Methods | Kind::Words(..)
+        Kind::Networks | Kind::Endpoints | Kind::FieldNames | Kind::Methods | Kind::RetryCauses
     );
     match entry.value.get_ref() {
         DeValue::String(text) if numeric && text.parse::<f64>().is_ok() => {
             "write the number without quotes".to_owned()
         }
+        DeValue::Integer(_) if kind == Kind::RetryCause => format!("write \"{written}\""),
         DeValue::String(_) if list => format!("write [{written}]"),
         DeValue::Boolean(true) if entry.key.off => "write a table, or false".to_owned(),
         DeValue::Boolean(false) if !entry.key.off => "it cannot be turned off".to_owned(),
         _ if entry.is_element() || entry.key.default.is_empty() => String::new(),
         _ => format!("leave it out for the default, {}", entry.key.default),
     }
-}
-
-/// Whether a word is a status code or a class of them, where those are known.
-fn is_status(word: &str, known: &[&str]) -> bool {
-    let code = word.strip_suffix("xx").unwrap_or(word);
-    let status = word.len() == 3
-        && matches!(code.len(), 1 | 3)
-        && code.starts_with(['1', '2', '3', '4', '5'])
-        && code.bytes().all(|byte| byte.is_ascii_digit());
-    status && known.contains(&"5xx")
 }
 
 /// The value of an integer, whatever its radix; nothing when it is beyond all ranges.

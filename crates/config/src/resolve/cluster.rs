@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{endpoint, strategy};
+use super::{endpoint, retry, strategy};
 use crate::Mistake;
-use crate::model::cluster::{Capacity, Cluster, Retry, RetryOn, Sticky, Timeouts};
+use crate::model::cluster::{Capacity, Cluster, Sticky, Timeouts};
 use crate::raw::descend::Sub;
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
@@ -44,12 +44,13 @@ fn cluster(
         warn_idle(walk, section, at, endpoints);
     }
     let _ = walk.word(section, "protocol");
+    let timeout = timeout(walk, section);
     let mut cluster = Cluster {
         strategy: strategy::strategy(walk, section).unwrap_or_default(),
         panic: panic(walk, section),
         capacity: capacity(walk, section),
-        retry: retry(walk, section),
-        timeout: timeout(walk, section),
+        retry: retry::retry(walk, section, &timeout),
+        timeout,
         sticky: sticky(walk, section),
         ..Cluster::new(name)
     };
@@ -95,30 +96,6 @@ fn capacity(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Capacity> {
     };
     let peak = walk.integer(&section, "peak").unwrap_or(PEAK);
     Some(Capacity { peak })
-}
-
-fn retry(walk: &mut Walk<'_>, section: &Section<'_>) -> Retry {
-    let default = Retry::default();
-    let section = match walk.table(section, "retry") {
-        Sub::Table(section) => section,
-        Sub::Off => {
-            return Retry {
-                attempts: 1,
-                ..default
-            };
-        }
-        Sub::Absent => return default,
-    };
-    let attempts = walk.integer(&section, "attempts");
-    let on = walk.words(&section, "on");
-    Retry {
-        attempts: attempts
-            .and_then(|n| u8::try_from(n).ok())
-            .unwrap_or(default.attempts),
-        on: on.map_or(default.on, |on| RetryOn {
-            connect: on.contains(&"connect"),
-        }),
-    }
 }
 
 fn timeout(walk: &mut Walk<'_>, section: &Section<'_>) -> Timeouts {

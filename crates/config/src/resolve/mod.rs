@@ -6,6 +6,7 @@ pub(crate) mod endpoint;
 mod fields;
 mod listener;
 mod process;
+mod retry;
 mod route;
 pub(crate) mod strategy;
 

@@ -9,6 +9,7 @@ pub(crate) mod mistake;
 pub(crate) mod network;
 pub(crate) mod path;
 pub(crate) mod path_pattern;
+pub(crate) mod retry_cause;
 pub(crate) mod size;
 pub(crate) mod text;
 pub(crate) mod weight;

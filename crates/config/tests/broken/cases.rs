@@ -264,19 +264,52 @@ pub(super) const CLUSTER: &[Case] = &[
     ("timeout = false", &[
         "6:11 error: cluster.web.timeout = false is not a table",
     ]),
-    ("[cluster.web.retry]\nattempts = 9\non = [\"connect\", \"reset\", \"503\", \"429\", \"conect\"]\nstrategy = \"random\"\nbody = \"1KiB\"\nhedge_after = false", &[
+    ("[cluster.web.retry]\nattempts = 9\non = [\"connect\", \"reset\", \"503\", \"429\", \"conect\"]\nstrategy = \"random\"\nbody = \"1GiB\"\nhedge_after = \"50ms\"", &[
         "7:12 error: cluster.web.retry.attempts = 9 is not a whole number from 1 to 8",
-        "8:18 error: cluster.web.retry.on: \"reset\" is not supported yet",
-        "8:27 error: cluster.web.retry.on: \"503\" is not supported yet",
-        "8:34 error: cluster.web.retry.on: \"429\" is not supported yet",
         "8:41 error: cluster.web.retry.on: \"conect\" is not known, did you mean \"connect\"?",
         "9:1 error: unknown key `strategy` in cluster.web.retry, it is a key of cluster.web",
-        "10:1 error: cluster.web.retry.body is not supported yet",
+        "10:8 error: cluster.web.retry.body = \"1GiB\" is not a size from \"0B\" to \"16MiB\"",
+        "11:1 error: cluster.web.retry.hedge_after is not supported yet",
     ]),
     ("[cluster.web.retry]\nattempts = 2.5\non = \"connect\"", &[
         "7:12 error: cluster.web.retry.attempts = 2.5 is not a whole number from 1 to 8",
-        "8:6 error: cluster.web.retry.on = \"connect\" is not a list of \"connect\"",
+        "8:6 error: cluster.web.retry.on = \"connect\" is not a list of \"connect\", \"reset\", \"timeout\", statuses like \"503\" and classes like \"5xx\"",
     ]),
+    ("retry = { on = [503, \"2xx\", \"600\", \"50x\", \"5xx\", \"4xx\"], per_try_timeout = 2 }", &[
+        "6:17 error: cluster.web.retry.on: 503 is not \"connect\", \"reset\", \"timeout\", a status or a class",
+        "6:22 error: cluster.web.retry.on: \"2xx\" is the status of no failure",
+        "6:29 error: cluster.web.retry.on: \"600\" is the status of no failure",
+        "6:36 error: cluster.web.retry.on: \"50x\" is not known",
+        "6:76 error: cluster.web.retry.per_try_timeout = 2 has no unit",
+    ]),
+    ("[cluster.web.retry]\nbudget = { ratio = 20, per_second = -1, window = \"10ms\", percent = 20 }", &[
+        "7:20 error: cluster.web.retry.budget.ratio = 20 is not a number from 0 to 1",
+        "7:37 error: cluster.web.retry.budget.per_second = -1 is not a whole number from 0 to 1000000",
+        "7:50 error: cluster.web.retry.budget.window: it is shorter than 100 ms, and counts next to nothing",
+        "7:58 error: unknown key `percent` in cluster.web.retry.budget",
+    ]),
+    ("[cluster.web.retry]\nbudget = false", &[
+        "7:10 error: cluster.web.retry.budget = false is not a table",
+    ]),
+    ("[cluster.web.retry]\nattempts = 1\non = [\"connect\"]", &[
+        "8:1 warning: cluster.web.retry.on does nothing: there is one try",
+    ]),
+    ("[cluster.web.retry]\nattempts = 3\non = []", &[
+        "8:1 warning: cluster.web.retry.on is empty: nothing is tried again",
+    ]),
+    ("[cluster.web.retry]\non = [\"timeout\"]\nper_try_timeout = false", &[
+        "7:1 warning: cluster.web.retry.on has \"timeout\", but a try has no time limit of its own",
+    ]),
+    ("retry = { on = [\"timeout\"], per_try_timeout = \"2s\" }\ntimeout = { response = \"2s\" }", &[
+        "6:29 warning: cluster.web.retry.per_try_timeout is not below timeout.response, 2s: it plays no part",
+    ]),
+    ("retry = { per_try_timeout = \"2s\" }", &[
+        "6:11 warning: cluster.web.retry.per_try_timeout ends a try, but no other one follows",
+    ]),
+    ("retry = { budget = { ratio = 0, per_second = 0 } }", &[
+        "6:11 warning: cluster.web.retry.budget allows no retry",
+    ]),
+    ("retry = { attempts = 8, on = [\"connect\", \"timeout\", \"429\", \"5xx\"], body = \"0B\", budget = { window = \"1s\" }, per_try_timeout = \"500ms\" }", &[]),
     ("[cluster.web.timeout]\nconnect = 10\nresponse = \"0s\"\nidle = \"\"\npool_idle = \"0s\"", &[
         "7:11 error: cluster.web.timeout.connect = 10 has no unit",
         "8:12 error: cluster.web.timeout.response = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
