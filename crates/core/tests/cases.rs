@@ -1,4 +1,5 @@
-//! Bugs that others had: the rows of `cases.md` section A that concern the core, by their ids.
+//! Bugs that others had: the cases of section A that concern the core, by
+//! their ids (`docs/internals/cases.md`).
 
 use std::sync::Arc;
 

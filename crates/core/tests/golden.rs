@@ -1,4 +1,4 @@
-//! The vectors of `requirements.md` section 12 that concern the core, through the public API.
+//! Orders and counts that are known beforehand, through the public API.
 
 use std::sync::Mutex;
 use std::thread;
@@ -56,14 +56,14 @@ fn counts(picker: &mut Picker, snapshot: &Snapshot, picks: usize) -> Vec<u64> {
 }
 
 #[test]
-fn rr_abc() {
+fn round_robin_goes_abc() {
     assert_eq!(letters("round_robin", &[1, 1, 1], 6), "ABCABC");
     assert_eq!(letters("round_robin", &[9, 1, 3], 6), "ABCABC");
 }
 
 /// One picker that 50 threads share is exact over all; 50 pickers are exact each.
 #[test]
-fn rr_50x100() {
+fn round_robin_is_exact_over_fifty_threads() {
     let snapshot = snapshot("round_robin", &[], &[1, 1, 1]);
     let shared = Mutex::new(Picker::new(SEED));
     let own: Vec<Vec<u64>> = thread::scope(|scope| {
@@ -91,9 +91,9 @@ fn rr_50x100() {
     assert_eq!(sums, [1666, 1667, 1667]);
 }
 
-/// `swrr_5_1`, `swrr_2_1`, `swrr_5_1_1`, and those derived for the specification.
+/// The cycles of nginx's algorithm; `reference::smooth` has them from the scan itself.
 #[test]
-fn swrr() {
+fn weighted_round_robin_is_smooth() {
     let letters = |weights, picks| letters("weighted_round_robin", weights, picks);
     assert_eq!(letters(&[5, 1], 12), "AAABAAAAABAA");
     assert_eq!(letters(&[2, 1], 6), "ABAABA");
@@ -106,12 +106,12 @@ fn swrr() {
 }
 
 #[test]
-fn weights_100_50() {
+fn weights_count_by_their_proportion() {
     assert_eq!(letters("weighted_round_robin", &[100, 50], 6), "ABAABA");
 }
 
 #[test]
-fn wrr_plain_2_7_1() {
+fn plain_weighted_round_robin_goes_in_blocks() {
     let plain = [("smooth".to_owned(), Value::Bool(false))];
     let snapshot = snapshot("weighted_round_robin", &plain, &[2, 7, 1]);
     assert_eq!(letters_of(&snapshot, 12), "AABBBBBBBCAA");
@@ -119,15 +119,14 @@ fn wrr_plain_2_7_1() {
 
 /// The shares are exactly 2, 7 and 1 (see the unit tests of the alias table); here their counts.
 #[test]
-fn wrand_2_7_1() {
+fn weighted_random_follows_2_7_1() {
     let snapshot = snapshot("weighted_random", &[], &[2, 7, 1]);
     let counts = counts(&mut Picker::new(SEED), &snapshot, 100_000);
     fits(&counts, &[2.0, 7.0, 1.0]).expect("2, 7, 1");
 }
 
-/// A million picks under every strategy.
 #[test]
-fn dist_1m() {
+fn a_million_picks_follow_the_weights() {
     const PICKS: usize = 1_000_000;
     // Where latency decides, shares follow weights only under load: the laws have that.
     let strategies = registry::STRATEGIES.iter();
@@ -151,9 +150,8 @@ fn dist_1m() {
     }
 }
 
-/// With nothing in flight the first endpoint must not win (S-069).
 #[test]
-fn idle_tie() {
+fn with_nothing_in_flight_the_first_does_not_win() {
     for size in [6, 60] {
         let snapshot = snapshot("least_request", &[], &vec![1; size]);
         let counts = counts(&mut Picker::new(SEED), &snapshot, 60_000);

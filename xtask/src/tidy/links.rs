@@ -72,7 +72,7 @@ fn fault(tree: &Tree, from: &str, target: &str) -> Option<String> {
 }
 
 /// The target's path from the root; None when it leads out of the repository.
-fn resolve(from: &str, target: &str) -> Option<String> {
+pub(super) fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in target.split('/') {

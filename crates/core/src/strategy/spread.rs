@@ -2,8 +2,9 @@
 //!
 //! Earliest deadline first: an endpoint of weight w is due every 1/w. What makes it as smooth as
 //! smooth weighted round robin are the first deadlines: the j-th of m endpoints of equal weight
-//! starts (j + 1/2)/m into its period. Plain EDF starts them all together and is three times as
-//! uneven (`algorithms.md` 1.4).
+//! starts (j + 1/2)/m into its period. Plain EDF, as Envoy's `EdfLoadBalancerBase` has it, starts
+//! them all together: with weights 5, 1, 1 it gives AAAABCA, where a count is up to 1.43 from its
+//! share; here and in smooth weighted round robin it is up to 0.71 and 0.57.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -113,9 +113,9 @@ mod tests {
         )
     }
 
-    /// The vectors of `algorithms.md` 5.6.
+    /// Healthy percent of two tiers and their shares, worked out by Envoy's integer arithmetic.
     #[test]
-    fn spill_over_vectors() {
+    fn tiers_spill_over_as_envoys_do() {
         let calm = [false, false];
         assert_eq!(split([72, 100]), ([100, 0], calm));
         assert_eq!(split([71, 100]), ([99, 1], calm));

@@ -65,7 +65,7 @@ fn parts(counts: &[u32]) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
 
-    /// The vector of `algorithms.md` 8.4: 62.5 % stay, the rest goes 10:5 to zones 2 and 3.
+    /// Worked out by the rule of Envoy's zone aware routing: 62.5 % stay, the rest goes 10:5 to zones 2 and 3.
     #[test]
     fn what_the_own_zone_cannot_bear_goes_where_there_is_room() {
         // 40/40/20 callers and 25/50/25 endpoints.

@@ -1,4 +1,4 @@
-//! Answers that endpoints should not give: appendix A of the case log, seen from the other side.
+//! Answers that endpoints should not give, and what becomes of them.
 
 use evenkeel_testkit::{Act, Answer, Gateway, RawClient, Response, Upstream};
 

@@ -151,7 +151,7 @@ fn e10_an_error_after_an_interim_answer_is_told() {
     assert_eq!(upstream.count(), 1, "it is not sent again");
 }
 
-/// D06 and appendix A: an upstream that refuses an upload early is heard, whether the client looks
+/// D06: an upstream that refuses an upload early is heard, whether the client looks
 /// up while it sends or only when it is done; both in the end see the answer and a close.
 #[test]
 fn d06_an_early_answer_reaches_a_client_that_still_sends() {

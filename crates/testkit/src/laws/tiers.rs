@@ -34,7 +34,8 @@ fn tiers(
 }
 
 fn tiers_share_by_health(subject: &Subject) -> Verdict {
-    // Healthy of four in tier 0, and what tier 0 gets of a hundred (`algorithms.md` 5.6).
+    // Failed of four in tier 0, and what tier 0 gets of a hundred: 140 percent of its healthy part,
+    // as Envoy's priority levels have it.
     for (failed, percent) in [(0, 100.0), (1, 100.0), (2, 70.0), (3, 35.0), (4, 0.0)] {
         let snapshot = tiers(subject, 4, 4, failed)?.snapshot();
         let counts = Run::new(56, 0).count(&snapshot, 10_000)?;
