@@ -51,6 +51,10 @@ const STEPS: &[Step] = &[
         run: desync_cases,
     },
     Step {
+        name: "loom",
+        run: loom,
+    },
+    Step {
         name: "bench-scripts",
         run: bench_scripts,
     },
@@ -155,6 +159,14 @@ fn desync_cases() -> Result<()> {
         "guardian",
         "--locked",
     ]))
+}
+
+/// The models of what threads share, in every order in which they can meet. In a folder of their own:
+/// the flag reaches every crate.
+fn loom() -> Result<()> {
+    let mut test = cargo(&["test", "--package", "evenkeel-core", "--lib"]);
+    test.args(["--locked", "--target-dir", "target/loom", "models::"]);
+    process::run(test.env("RUSTFLAGS", "--cfg loom"))
 }
 
 /// The scripts that read and compare figures; nothing is measured here.

@@ -45,6 +45,8 @@ mod health;
 mod load;
 mod math;
 mod membership;
+#[cfg(all(test, loom))]
+mod models;
 mod nearest;
 mod pick;
 mod published;

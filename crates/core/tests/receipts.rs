@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use evenkeel_core::strategy::{self, Place, Value, registry};
 use evenkeel_core::{
-    Compared, Endpoint, Exclusion, Fallback, Lease, Load, Membership, Nanos, Outcome, PickContext,
-    Picker, PickerSeed, Receipt, Refusal, Score, Snapshot,
+    Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Lease, Load, Membership,
+    Nanos, Outcome, PickContext, Picker, PickerSeed, Receipt, Refusal, Score, Snapshot, Subset,
 };
 use proptest::prelude::*;
 
@@ -20,6 +20,7 @@ struct Spec {
     tier: u8,
     cap: Option<u32>,
     healthy: bool,
+    zone: u8,
 }
 
 fn spec() -> impl Strategy<Value = Spec> {
@@ -28,12 +29,14 @@ fn spec() -> impl Strategy<Value = Spec> {
     let tier = prop_oneof![3 => Just(0u8), 1 => 1u8..3];
     let cap = prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(Some)];
     let healthy = prop::bool::weighted(0.8);
-    (weight, factor, tier, cap, healthy).prop_map(|(weight, factor, tier, cap, healthy)| Spec {
+    let all = (weight, factor, tier, cap, healthy, 0u8..3);
+    all.prop_map(|(weight, factor, tier, cap, healthy, zone)| Spec {
         weight,
         factor,
         tier,
         cap,
         healthy,
+        zone,
     })
 }
 
@@ -47,6 +50,28 @@ struct Scene {
     failures: usize,
     tried: usize,
     capped: bool,
+    policies: Policies,
+}
+
+/// What else a cluster may be told, and whether its requests have keys.
+#[derive(Clone, Copy, Debug, Default)]
+struct Policies {
+    zones: bool,
+    subset: bool,
+    bounded: bool,
+    view: u16,
+    keyless: bool,
+}
+
+fn policies() -> impl Strategy<Value = Policies> {
+    let flags = any::<(bool, bool, bool, bool)>();
+    (flags, 0u16..4).prop_map(|((zones, subset, bounded, keyless), view)| Policies {
+        zones,
+        subset,
+        bounded,
+        view,
+        keyless,
+    })
 }
 
 fn scene() -> impl Strategy<Value = Scene> {
@@ -55,8 +80,9 @@ fn scene() -> impl Strategy<Value = Scene> {
         0..strategies().len(),
         any::<u64>(),
         (0usize..60, 0usize..5, 0usize..10, any::<bool>()),
+        policies(),
     )
-        .prop_map(|(specs, strategy, root, (held, failures, tried, capped))| Scene {
+        .prop_map(|(specs, strategy, root, (held, failures, tried, capped), policies)| Scene {
             specs,
             strategy,
             root,
@@ -64,6 +90,7 @@ fn scene() -> impl Strategy<Value = Scene> {
             failures,
             tried,
             capped,
+            policies,
         })
 }
 
@@ -85,6 +112,22 @@ fn strategies() -> Vec<Arc<dyn strategy::Strategy>> {
 
 const NOW: Nanos = Nanos::from_secs(50);
 
+impl Policies {
+    fn apply(self, members: &mut Membership) {
+        members.set_zone(self.zones.then(|| "z1".into()));
+        members.set_subset(self.subset.then(|| Subset::new(7, "gw-1")));
+        members.set_key_policy(KeyPolicy {
+            bounded_load: self.bounded.then_some(1.5),
+            ..KeyPolicy::default()
+        });
+        members.set_views(vec![
+            LabelSelector::new([("class", "gold")]),
+            LabelSelector::new([("class", "gold")]).or_any(),
+            LabelSelector::new([("class", "lead")]).or_any(),
+        ]);
+    }
+}
+
 impl Scene {
     fn snapshot(&self) -> Snapshot {
         let strategy = strategies().swap_remove(self.strategy);
@@ -93,6 +136,8 @@ impl Scene {
             let id = format!("e{at:03}");
             let mut endpoint = Endpoint::new(id.clone(), "10.0.0.1:80").with_tier(spec.tier);
             endpoint = endpoint.with_weight(spec.weight);
+            endpoint = endpoint.with_zone(format!("z{}", spec.zone));
+            endpoint = endpoint.with_label("class", ["tin", "gold"][usize::from(spec.zone) % 2]);
             if let Some(cap) = spec.cap.or(self.capped.then_some(2)) {
                 endpoint = endpoint.with_capacity(cap);
             }
@@ -100,6 +145,7 @@ impl Scene {
             members.set_factor(&id, spec.factor).expect("known");
             members.set_healthy(&id, spec.healthy).expect("known");
         }
+        self.policies.apply(&mut members);
         members.snapshot()
     }
 
@@ -112,7 +158,7 @@ impl Scene {
 
     /// What happens before the picks that are looked at.
     fn prepare<'s>(&self, picker: &mut Picker, snapshot: &'s Snapshot) -> Vec<Lease<'s>> {
-        let ctx = PickContext::at(NOW);
+        let ctx = PickContext::at(NOW).with_view(self.policies.view);
         for _ in 0..self.failures {
             if let Ok(lease) = picker.pick(snapshot, &ctx) {
                 lease.finish(Outcome::Failure, Nanos(NOW.0 - self.root % 300_000_000));
@@ -123,7 +169,8 @@ impl Scene {
     }
 
     fn context(&self, snapshot: &Snapshot) -> PickContext {
-        let mut ctx = PickContext::at(NOW).with_key(self.root);
+        let mut ctx = PickContext::at(NOW).with_view(self.policies.view);
+        ctx.key = (!self.policies.keyless).then_some(self.root);
         let candidates = snapshot.candidates().iter().cycle();
         let first = self.root as usize % self.specs.len();
         for candidate in candidates
@@ -356,6 +403,7 @@ fn a_made_up_refusal_is_found() {
                 tier: 0,
                 cap: None,
                 healthy: true,
+                zone: 0,
             };
             3
         ],
@@ -365,6 +413,7 @@ fn a_made_up_refusal_is_found() {
         failures: 0,
         tried: 0,
         capped: false,
+        policies: Policies::default(),
     };
     let snapshot = snapshot.snapshot();
     let made_up = |excluded| Receipt {

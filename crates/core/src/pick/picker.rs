@@ -8,7 +8,7 @@ use crate::pick::inputs::Inputs;
 use crate::pick::lease::Lease;
 use crate::pick::receipt::{Fallback, Receipt, Tape};
 use crate::pick::scratch::Scratch;
-use crate::pick::search::search;
+use crate::pick::search::{ROUNDS, search};
 use crate::rng::{GOLDEN_GAMMA, Rng, mix, scale};
 use crate::snapshot::{Group, Snapshot};
 use crate::strategy::{Cursor, OwnCursor, Place, Report};
@@ -289,8 +289,28 @@ fn decide(
     if ctx.view > 0 {
         return decide_in_view(snapshot, ctx, inputs, cursors);
     }
-    let (groups, unavailable) = (snapshot.groups(), snapshot.unavailable());
-    decide_among(groups, unavailable, ctx, inputs, cursors)
+    let among = Among::all(snapshot);
+    decide_among(&among, ctx, inputs, cursors)
+}
+
+/// The groups that a decision is made among.
+struct Among<'s> {
+    groups: &'s [Group],
+    /// Why there are none, if there are none.
+    unavailable: NoEndpoint,
+    /// How often they are searched.
+    rounds: usize,
+}
+
+impl<'s> Among<'s> {
+    #[inline]
+    fn all(snapshot: &'s Snapshot) -> Self {
+        Self {
+            groups: snapshot.groups(),
+            unavailable: snapshot.unavailable(),
+            rounds: ROUNDS,
+        }
+    }
 }
 
 /// Decides among the endpoints with certain labels.
@@ -303,31 +323,36 @@ fn decide_in_view(
 ) -> Choice {
     let view = snapshot.view(ctx.view).ok_or(NoEndpoint::UnknownView)?;
     if view.groups.is_empty() && view.or_any {
-        let (groups, unavailable) = (snapshot.groups(), snapshot.unavailable());
-        let (index, _) = decide_among(groups, unavailable, ctx, inputs, cursors)?;
+        let (index, _) = decide_among(&Among::all(snapshot), ctx, inputs, cursors)?;
         return Ok((index, Some(Fallback::Labels)));
     }
     let cursors = &mut cursors[view.groups_before..];
-    let choice = decide_among(&view.groups, view.unavailable, ctx, inputs, cursors);
+    let among = Among {
+        groups: &view.groups,
+        unavailable: view.unavailable,
+        // Where others will do, one look is enough; a record could not tell two long searches apart.
+        rounds: if view.or_any { 1 } else { ROUNDS },
+    };
+    let choice = decide_among(&among, ctx, inputs, cursors);
     if choice.is_ok() || !view.or_any || snapshot.groups().is_empty() {
         return choice;
     }
     // The schedule of all endpoints is left alone, so that the record needs one place only.
-    let (index, _) = search(snapshot.groups(), 0, inputs)?;
+    let (index, _) = search(snapshot.groups(), 0, inputs, ROUNDS)?;
     Ok((index, Some(Fallback::Labels)))
 }
 
 /// Decides among groups, each with its cursor.
 #[inline]
 fn decide_among(
-    groups: &[Group],
-    unavailable: NoEndpoint,
+    among: &Among<'_>,
     ctx: &PickContext,
     inputs: &mut Inputs<'_>,
     cursors: &mut [GroupCursor],
 ) -> Choice {
+    let groups = among.groups;
     let drawn = match groups.len() {
-        0 => return Err(unavailable),
+        0 => return Err(among.unavailable),
         1 => 0,
         _ => draw_group(groups, inputs),
     };
@@ -343,7 +368,7 @@ fn decide_among(
     {
         return Ok((index, chosen_by(group, inputs)));
     }
-    redraw(groups, drawn, proposed, cursor, inputs)
+    redraw(among, drawn, proposed, cursor, inputs)
 }
 
 /// Why an endpoint that the strategy proposed is not its ordinary choice, if it is not.
@@ -358,7 +383,7 @@ fn chosen_by(group: &Group, inputs: &Inputs<'_>) -> Option<Fallback> {
 /// Asks the strategy again, a few times, and then looks for anyone.
 #[cold]
 fn redraw(
-    groups: &[Group],
+    among: &Among<'_>,
     drawn: usize,
     mut proposed: Option<u32>,
     cursor: &mut Cursor,
@@ -367,7 +392,7 @@ fn redraw(
     if inputs.lacks_key() {
         return Err(NoEndpoint::NoKey);
     }
-    let group = &groups[drawn];
+    let group = &among.groups[drawn];
     for _ in 0..REDRAWS {
         if proposed.is_none() {
             break;
@@ -379,7 +404,7 @@ fn redraw(
             return Ok((index, chosen_by(group, inputs)));
         }
     }
-    search(groups, drawn, inputs)
+    search(among.groups, drawn, inputs, among.rounds)
 }
 
 /// Draws a group by the shares of the tiers and zones; by the key, where it decides.

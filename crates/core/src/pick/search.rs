@@ -10,15 +10,20 @@ use crate::snapshot::Group;
 const SCAN: usize = 64;
 
 /// How often all groups are scanned while slots open and close under the search.
-const ROUNDS: usize = 16;
+pub(crate) const ROUNDS: usize = 16;
 
 /// Looks for any endpoint that takes the request: first in the group drawn, then in the others.
 ///
 /// Refuses only when all slots were taken at one moment: a slot that is free all the time, but not
-/// always at the same endpoint, is found in the end.
+/// always at the same endpoint, is found in the end. With a single round it is not asked for that.
 #[cold]
-pub(crate) fn search(groups: &[Group], drawn: usize, inputs: &mut Inputs<'_>) -> Choice {
-    for _ in 0..ROUNDS {
+pub(crate) fn search(
+    groups: &[Group],
+    drawn: usize,
+    inputs: &mut Inputs<'_>,
+    rounds: usize,
+) -> Choice {
+    for round in 1..=rounds {
         let order = std::iter::once(drawn).chain((0..groups.len()).filter(|at| *at != drawn));
         for at in order {
             if let Some(index) = scan(&groups[at].eligible, inputs) {
@@ -33,7 +38,7 @@ pub(crate) fn search(groups: &[Group], drawn: usize, inputs: &mut Inputs<'_>) ->
         if untried(groups, inputs).next().is_none() {
             return Err(NoEndpoint::AllTried);
         }
-        if !inputs.goes_on(|| !is_full_at_once(groups, inputs)) {
+        if round == rounds || !inputs.goes_on(|| !is_full_at_once(groups, inputs)) {
             break;
         }
         inputs.forgive_full();
