@@ -18,7 +18,7 @@ pub struct RetryPolicy {
     pub ratio: f64,
     /// Retries a second beside, so that a quiet cluster may retry at all.
     pub per_second: u32,
-    /// Over what time both are counted, at least 1 ms.
+    /// Over what time both are counted, at least 1 ms; a multiple of 16 ns, or it is cut to one.
     pub window: Nanos,
 }
 
@@ -71,6 +71,14 @@ impl Parts {
         }
     }
 
+    /// Takes one back that was added; nobody else may write at the same time.
+    fn take_back(&self, part: u64) {
+        if self.count(part) > 0 {
+            let cell = self.cell(part);
+            cell.store(cell.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        }
+    }
+
     /// Adds one; nobody else may write at the same time.
     fn add(&self, part: u64) {
         let count = (self.count(part) + 1).min(COUNT_MASK);
@@ -117,7 +125,15 @@ impl RequestWindow {
 #[derive(Debug)]
 pub struct RetryBudget {
     policy: RetryPolicy,
-    spent: crate::sync::Mutex<Parts>,
+    spent: crate::sync::Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    parts: Parts,
+    /// The last part that was looked at: the clocks of workers may be read in another order than the
+    /// lock is taken in.
+    newest: u64,
 }
 
 impl RetryBudget {
@@ -126,7 +142,7 @@ impl RetryBudget {
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
             policy,
-            spent: crate::sync::Mutex::new(Parts::default()),
+            spent: crate::sync::Mutex::new(Spent::default()),
         }
     }
 
@@ -155,17 +171,32 @@ impl RetryBudget {
         now: Nanos,
         workers: impl IntoIterator<Item = &'w RequestWindow>,
     ) -> bool {
-        let last = now.0 / self.policy.part();
+        let mut spent = crate::sync::lock(&self.spent);
+        let last = spent.newest.max(now.0 / self.policy.part());
+        spent.newest = last;
         let requests = workers
             .into_iter()
             .map(|worker| worker.parts.sum(last, PARTS))
             .sum();
-        let spent = crate::sync::lock(&self.spent);
-        if spent.sum(last, PARTS + 1) >= self.policy.allowance(requests) {
+        if spent.parts.sum(last, PARTS + 1) >= self.policy.allowance(requests) {
             return false;
         }
-        spent.add(last);
+        spent.parts.add(last);
         true
+    }
+
+    /// Gives back a retry that was taken at `now` and not made after all.
+    pub fn give_back(&self, now: Nanos) {
+        let spent = crate::sync::lock(&self.spent);
+        // It may have been counted a part later, but never earlier.
+        let taken = now.0 / self.policy.part()..=spent.newest;
+        if let Some(part) = taken
+            .rev()
+            .take(PARTS + 1)
+            .find(|part| spent.parts.count(*part) > 0)
+        {
+            spent.parts.take_back(part);
+        }
     }
 }
 
@@ -233,6 +264,36 @@ mod tests {
         assert_eq!(grants(100), 2);
         assert_eq!(grants(101), 0);
         assert_eq!(grants(103), 2);
+    }
+
+    #[test]
+    fn what_is_given_back_can_be_taken_again() {
+        let policy = RetryPolicy {
+            ratio: 0.0,
+            per_second: 1,
+            window: Nanos::from_secs(2),
+        };
+        let budget = RetryBudget::new(policy);
+        let now = Nanos::from_secs(100);
+        assert!(budget.spend(now, []) && budget.spend(now, []) && !budget.spend(now, []));
+        budget.give_back(now);
+        assert!(budget.spend(now, []) && !budget.spend(now, []));
+        // Nothing is given back that was not taken.
+        let budget = RetryBudget::new(policy);
+        budget.give_back(now);
+        assert!(budget.spend(now, []) && budget.spend(now, []) && !budget.spend(now, []));
+    }
+
+    #[test]
+    fn a_clock_that_was_read_earlier_finds_no_fresh_budget() {
+        let policy = RetryPolicy {
+            ratio: 0.0,
+            per_second: 1,
+            window: Nanos::from_secs(1),
+        };
+        let budget = RetryBudget::new(policy);
+        assert!(budget.spend(Nanos::from_secs(100), []));
+        assert!(!budget.spend(Nanos::from_millis(99_900), []));
     }
 
     #[test]
