@@ -74,6 +74,9 @@ pub struct PickContext {
     /// Which endpoints it may use: 0 for all, else the view of that number, counted from 1. See
     /// [`crate::Membership::set_views`].
     pub view: u16,
+    /// The endpoint that the request's client was with before: it is asked first, and refuses as it
+    /// would refuse anybody.
+    pub affinity: Option<Serial>,
 }
 
 impl PickContext {

@@ -1,6 +1,7 @@
 //! What a strategy may read while it decides: each shared value once, and on the record.
 
 use crate::clock::Nanos;
+use crate::endpoint::Serial;
 use crate::load::{Cost, Load};
 use crate::membership::MissingKey;
 use crate::pick::context::{Attempts, PickContext};
@@ -113,6 +114,11 @@ impl<'a> Inputs<'a> {
     #[must_use]
     pub fn weight(&self, index: u32) -> u32 {
         self.candidate(index).weight()
+    }
+
+    /// The place of an endpoint in the snapshot.
+    pub(crate) fn position(&self, serial: Serial) -> Option<u32> {
+        self.snapshot.position(serial)
     }
 
     #[inline]

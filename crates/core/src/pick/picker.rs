@@ -178,9 +178,14 @@ impl Picker {
 
     /// Decides again on recorded inputs, and writes what comes of it. Takes no slot.
     pub(crate) fn replay(snapshot: &Snapshot, recorded: &Receipt, derived: &mut Receipt) {
+        let affinity = recorded.affinity.and_then(|index| {
+            let candidate = snapshot.candidates().get(index as usize)?;
+            Some(candidate.serial())
+        });
         let mut ctx = PickContext {
             key: recorded.key,
             view: recorded.view,
+            affinity,
             ..PickContext::default()
         };
         ctx.attempts.resume(recorded.attempt);
@@ -351,14 +356,19 @@ fn decide_among(
     cursors: &mut [GroupCursor],
 ) -> Choice {
     let groups = among.groups;
+    if ctx.attempts.count() > 0 {
+        inputs.exclude_tried(&ctx.attempts);
+    }
+    if let Some(serial) = ctx.affinity
+        && let Some(stays) = stay(serial, groups, inputs, cursors)
+    {
+        return Ok(stays);
+    }
     let drawn = match groups.len() {
         0 => return Err(among.unavailable),
         1 => 0,
         _ => draw_group(groups, inputs),
     };
-    if ctx.attempts.count() > 0 {
-        inputs.exclude_tried(&ctx.attempts);
-    }
     let group = &groups[drawn];
     let cursor = &mut cursors[drawn].cursor;
     inputs.note_group(group.tier, cursor);
@@ -378,6 +388,28 @@ fn chosen_by(group: &Group, inputs: &Inputs<'_>) -> Option<Fallback> {
         return Some(Fallback::Panic);
     }
     inputs.fallback()
+}
+
+/// Asks the endpoint that the client was with before, as long as its tier takes a share of first
+/// picks: a tier that stands in for another is left again when that one is back.
+#[cold]
+fn stay(
+    serial: Serial,
+    groups: &[Group],
+    inputs: &mut Inputs<'_>,
+    cursors: &[GroupCursor],
+) -> Option<(u32, Option<Fallback>)> {
+    let index = inputs.position(serial)?;
+    let mut share_before = 0;
+    let (group, place) = groups.iter().zip(cursors).find(|(group, _)| {
+        let in_use = group.share_up_to > share_before;
+        share_before = group.share_up_to;
+        in_use && group.eligible.binary_search(&index).is_ok()
+    })?;
+    inputs.note_group(group.tier, &place.cursor);
+    inputs
+        .acquire(index)
+        .then(|| (index, group.panic.then_some(Fallback::Panic)))
 }
 
 /// Asks the strategy again, a few times, and then looks for anyone.

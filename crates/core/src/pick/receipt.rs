@@ -163,6 +163,8 @@ pub struct Receipt {
     pub key: Option<u64>,
     /// All requests in flight in the cluster, if a bound on their share was looked at.
     pub total: Option<u64>,
+    /// The place of the endpoint that the request's client was with before.
+    pub affinity: Option<u32>,
     /// The place in the schedule before the decision.
     pub cursor: Option<Place>,
     /// The random bits that were drawn, in order.
@@ -241,6 +243,7 @@ impl Receipt {
         self.key = ctx.key;
         self.view = ctx.view;
         self.total = None;
+        self.affinity = ctx.affinity.and_then(|serial| snapshot.position(serial));
         self.tier = 0;
         self.cursor = None;
         self.chosen = None;
