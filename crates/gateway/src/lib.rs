@@ -8,6 +8,7 @@
 //! way by the listener's routes (`route/`), has a worker's picker (`worker/`) choose on the current view (`cluster/`), sends it over a connection of
 //! `upstream/`, and relays the answer. `lifecycle/` starts all this, steers it and ends it.
 
+mod affinity;
 mod clock;
 mod cluster;
 mod forward;

@@ -13,6 +13,7 @@ use evenkeel_core::{
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
 use super::target::Target;
 use super::view::{Policies, View};
+use crate::affinity::Tags;
 
 /// A cluster: its members, what is published of them, and what has been counted.
 #[derive(Debug)]
@@ -305,8 +306,10 @@ fn view(
         targets.insert(Arc::clone(&id), target);
         since.insert(id, stands);
     }
+    let sticky = policies.sticky.as_ref();
     View {
         targets: targets.values().cloned().collect(),
+        tags: sticky.map(|sticky| Tags::new(sticky, &snapshot)),
         snapshot,
         policies,
     }

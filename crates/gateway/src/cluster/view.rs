@@ -6,6 +6,7 @@ use evenkeel_config as config;
 use evenkeel_core::{Nanos, Snapshot};
 
 use super::target::Target;
+use crate::affinity::{Sticky, Tags};
 
 /// One published version of a cluster: all that forwarding a request needs to know.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct View {
     /// In the order of the snapshot's endpoints.
     pub(crate) targets: Box<[Arc<Target>]>,
     pub(crate) policies: Policies,
+    /// The names of the endpoints in cookies, where the cluster has affinity.
+    pub(crate) tags: Option<Tags>,
 }
 
 /// How requests of a cluster are carried out.
@@ -29,6 +32,8 @@ pub struct Policies {
     pub idle_timeout: Nanos,
     /// For a connection without a request.
     pub pool_idle_timeout: Nanos,
+    /// How clients are kept at their endpoints.
+    pub(crate) sticky: Option<Sticky>,
 }
 
 impl Policies {
@@ -75,6 +80,7 @@ impl RetryRules {
 impl From<&config::Cluster> for Policies {
     fn from(cluster: &config::Cluster) -> Self {
         let nanos = |span: std::time::Duration| Nanos(span.as_nanos() as u64);
+        let sticky = cluster.sticky.as_ref();
         let (retry, timeout) = (&cluster.retry, &cluster.timeout);
         Self {
             retry: RetryRules {
@@ -90,6 +96,7 @@ impl From<&config::Cluster> for Policies {
             response_timeout: nanos(timeout.response),
             idle_timeout: nanos(timeout.idle),
             pool_idle_timeout: nanos(timeout.pool_idle),
+            sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
         }
     }
 }

@@ -52,6 +52,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     cluster.counters.requests.count(request.started);
     loop {
         let view = cluster.view();
+        ctx.affinity = request.way.affinity(&view.view);
         let lease = match cluster.pick(&view, &ctx) {
             Ok(lease) => lease,
             Err(reason) => return unavailable(client, request, cluster, reason, last).await,
@@ -66,6 +67,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
             again.prepare(request);
         }
         let endpoint = view.endpoint(lease.index());
+        request.way.chosen(&view.view, lease.index());
         let failure = match attempt(client, request, endpoint, again).await {
             Ok(finished) => {
                 again.ended(finished.status < 500);

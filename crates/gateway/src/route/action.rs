@@ -57,6 +57,16 @@ fn shares(
 }
 
 impl Forwarding {
+    /// Whether there are several clusters.
+    pub(crate) fn is_split(&self) -> bool {
+        self.clusters.len() > 1
+    }
+
+    /// The places of the clusters that take a share.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = usize> {
+        self.clusters.iter().map(|(place, _)| *place)
+    }
+
     /// The cluster of one request; `draw` says which of so many equal parts it falls into, and is
     /// not asked where there is one cluster.
     #[inline]

@@ -1,10 +1,12 @@
 //! The way of one request: where it goes, and what its route does to it and to its answer.
 
-use evenkeel_core::Nanos;
+use evenkeel_core::{Nanos, Serial};
 use evenkeel_http1::{BodyOut, Encoding, Forward, Reject, Reply, RequestHead, ResponseHead};
 
-use super::action::{Action, location};
+use super::action::{Action, Forwarding, location};
+use super::edits::Edits;
 use super::table::{Asked, RouteTable};
+use crate::cluster::View;
 use crate::listener::Listener;
 use crate::worker::Worker;
 
@@ -34,6 +36,10 @@ pub(crate) struct Way {
     pub(crate) timeout: Option<Nanos>,
     /// The place of the route that took the request.
     route: Option<usize>,
+    /// The endpoint that the client's cookie names.
+    tag: Option<u64>,
+    /// The cookie that the client gets, with its attributes.
+    set_cookie: Option<Box<str>>,
 }
 
 impl Way {
@@ -51,18 +57,29 @@ impl Way {
         out: &mut Vec<u8>,
     ) -> Result<(Self, Encoding), Reject> {
         if listener.routes.is_empty() {
-            return Ok((Self::without_route(listener), head.forward(via, out)));
+            let way = Self::without_route(worker, listener, head);
+            return Ok((way, head.forward(via, out)));
         }
         Self::find(worker, listener, head, via, out)
     }
 
-    fn without_route(listener: &Listener) -> Self {
+    #[inline]
+    fn without_route(worker: &Worker, listener: &Listener, head: &RequestHead<'_, '_>) -> Self {
+        let mut way = Self::to(Destination::Nowhere);
+        if let Some(place) = listener.cluster {
+            way.to = Destination::Cluster(place);
+            way.tag = tag_of(worker, place, head);
+        }
+        way
+    }
+
+    fn to(to: Destination) -> Self {
         Self {
-            to: listener
-                .cluster
-                .map_or(Destination::Nowhere, Destination::Cluster),
+            to,
             timeout: None,
             route: None,
+            tag: None,
+            set_cookie: None,
         }
     }
 
@@ -77,30 +94,60 @@ impl Way {
         let (mut normal, mut target) = (worker.buffers.output(), worker.buffers.output());
         let found = Asked::new(&listener.routes, head, &mut normal).and_then(|asked| {
             let Some(place) = listener.routes.find(&asked) else {
-                return Ok((Self::without_route(listener), head.forward(via, out)));
+                let way = Self::without_route(worker, listener, head);
+                return Ok((way, head.forward(via, out)));
             };
-            let (to, timeout, encoding) = match listener.routes.action(place) {
+            let (mut way, encoding) = match listener.routes.action(place) {
                 Action::Redirect(redirect) => {
                     let to = RedirectTo {
                         status: redirect.status,
                         location: location(redirect.scheme, &asked)?,
                     };
                     let to = Destination::Redirect(Box::new(to));
-                    (to, None, head.forward(via, out))
+                    (Self::to(to), head.forward(via, out))
                 }
                 Action::Forward(forward) => {
-                    let cluster = forward.draw_cluster(|parts| worker.draw(parts));
-                    let to = cluster.map_or(Destination::Nowhere, Destination::Cluster);
-                    let encoding = forward.write_head(&asked, via, &mut target, out);
-                    (to, forward.timeout, encoding)
+                    let way = Self::forwarded(worker, forward, head);
+                    (way, forward.write_head(&asked, via, &mut target, out))
                 }
             };
-            let route = Some(place);
-            Ok((Self { to, timeout, route }, encoding))
+            way.route = Some(place);
+            Ok((way, encoding))
         });
         worker.buffers.recycle(normal);
         worker.buffers.recycle(target);
         found
+    }
+
+    /// To one of the clusters of a route: that of the endpoint which the client's cookie names, or one
+    /// by their shares.
+    fn forwarded(worker: &Worker, forward: &Forwarding, head: &RequestHead<'_, '_>) -> Self {
+        let drawn = || forward.draw_cluster(|parts| worker.draw(parts));
+        let Some(cluster) = named(worker, forward, head).or_else(drawn) else {
+            return Self::to(Destination::Nowhere);
+        };
+        Self {
+            timeout: forward.timeout,
+            tag: tag_of(worker, cluster, head),
+            ..Self::to(Destination::Cluster(cluster))
+        }
+    }
+
+    /// The endpoint that the client was with before.
+    #[inline]
+    pub(crate) fn affinity(&self, view: &View) -> Option<Serial> {
+        view.tags.as_ref()?.find(self.tag?)
+    }
+
+    /// Takes note of the endpoint that was chosen: the client is told when its cookie names another
+    /// one, or none.
+    #[inline]
+    pub(crate) fn chosen(&mut self, view: &View, index: usize) {
+        let (Some(tags), Some(sticky)) = (&view.tags, &view.policies.sticky) else {
+            return;
+        };
+        let tag = tags.tag(index);
+        self.set_cookie = (self.tag != Some(tag)).then(|| sticky.set(tag));
     }
 
     /// Writes the head of an answer for the client.
@@ -112,11 +159,46 @@ impl Way {
         reply: &Reply<'_>,
         out: &mut Vec<u8>,
     ) -> BodyOut {
-        let Some(Action::Forward(forward)) = self.route.map(|place| routes.action(place)) else {
+        if self.route.is_none() && self.set_cookie.is_none() {
             return head.forward(reply, out);
-        };
-        forward
-            .response
-            .with(&[], |edit| head.forward(&Reply { edit, ..*reply }, out))
+        }
+        self.write_changed(routes, head, reply, out)
     }
+
+    #[inline(never)]
+    fn write_changed(
+        &self,
+        routes: &RouteTable,
+        head: &ResponseHead<'_, '_>,
+        reply: &Reply<'_>,
+        out: &mut Vec<u8>,
+    ) -> BodyOut {
+        let none = Edits::default();
+        let edits = match self.route.map(|place| routes.action(place)) {
+            Some(Action::Forward(forward)) => &forward.response,
+            _ => &none,
+        };
+        let cookie = self
+            .set_cookie
+            .as_deref()
+            .map(|value| ("Set-Cookie", value));
+        edits.with(cookie.as_slice(), |edit| {
+            head.forward(&Reply { edit, ..*reply }, out)
+        })
+    }
+}
+
+/// The tag in the client's cookie, where the cluster at a place has affinity.
+#[inline]
+fn tag_of(worker: &Worker, place: usize, head: &RequestHead<'_, '_>) -> Option<u64> {
+    worker.clusters[place].sticky.as_ref()?.tag_of(head)
+}
+
+/// The cluster of a split that has the endpoint which the client's cookie names.
+fn named(worker: &Worker, forward: &Forwarding, head: &RequestHead<'_, '_>) -> Option<usize> {
+    let mut several = forward.clusters().filter(|_| forward.is_split());
+    several.find(|place| {
+        let tag = tag_of(worker, *place, head);
+        tag.is_some_and(|tag| worker.clusters[*place].knows(tag))
+    })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{Lease, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Serial};
 
+use crate::affinity::Sticky;
 use crate::cluster::{Cluster, ClusterCounters, View};
 use crate::upstream::LocalEndpoint;
 
@@ -19,6 +20,7 @@ pub(crate) struct ClusterWorker {
     view: RefCell<Rc<WorkerView>>,
     picker: RefCell<Picker>,
     stale_after: Cell<Nanos>,
+    pub(crate) sticky: Option<Sticky>,
 }
 
 /// A published view with what this worker keeps of each endpoint, in the snapshot's order.
@@ -36,6 +38,7 @@ impl ClusterWorker {
         let mut reader = Reader::new(Arc::clone(cluster.published()));
         let view = Arc::clone(reader.get());
         let stale_after = view.policies.pool_idle_timeout;
+        let sticky = view.policies.sticky.clone();
         let view = WorkerView::new(view, cluster, &BTreeMap::new());
         Self {
             cluster: Arc::clone(cluster),
@@ -47,6 +50,7 @@ impl ClusterWorker {
                 picker: worker,
             })),
             stale_after: Cell::new(stale_after),
+            sticky,
         }
     }
 
@@ -69,6 +73,13 @@ impl ClusterWorker {
         };
         // Connections to endpoints that are gone close here, unless a request still uses them.
         self.view.replace(Rc::new(next));
+    }
+
+    /// Whether the current list has the endpoint that a cookie names.
+    pub(crate) fn knows(&self, tag: u64) -> bool {
+        let view = self.view();
+        let tags = view.view.tags.as_ref();
+        tags.is_some_and(|tags| tags.find(tag).is_some())
     }
 
     /// Chooses an endpoint on `view` and counts the decision.

@@ -20,6 +20,8 @@ mod race;
 mod routing;
 mod smuggling;
 mod start;
+mod sticky;
+mod unix_listeners;
 mod unix_sockets;
 mod upgrade;
 mod versions;
