@@ -7,7 +7,8 @@ import resource
 import time
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-# A machine on which others use less than this many CPUs is quiet.
+# Others may use this many CPUs: before a measurement, and in one that is neither repeated nor doubted.
+# Less could not be told from the noise of a sample, which is a few ticks.
 QUIET_CPUS = 0.1
 QUIET_SAMPLE_SECONDS = 0.3
 

@@ -3,6 +3,8 @@
 import statistics
 import sys
 
+import machine
+
 OURS = "evenkeel"
 COLUMNS = ["system", "scenario", "us_per_request", "rps", "p99_us", "rss", "kib_per_connection",
            "ratio", "ratio_min", "ratio_max", "failed", "others_cpu"]
@@ -56,7 +58,7 @@ def warn(line):
     if line["failed"]:
         print(f"{place}: {line['failed']} requests failed; its cost is no cost of service",
               file=sys.stderr)
-    if line["others_cpu"] > 0.1:
+    if line["others_cpu"] > machine.QUIET_CPUS:
         print(f"{place}: others used {line['others_cpu']:.2f} CPUs meanwhile", file=sys.stderr)
 
 

@@ -33,7 +33,7 @@ def arguments():
     parser.add_argument("--secs", type=int, default=3, help="of one measurement")
     parser.add_argument("--warm", type=int, default=1, help="seconds of load before it")
     parser.add_argument("--rate", type=int, default=5000, help="requests a second of `rate`")
-    parser.add_argument("--quiet", type=float, default=0.05,
+    parser.add_argument("--quiet", type=float, default=machine.QUIET_CPUS,
                         help="CPUs that others may use in a measurement before it is repeated")
     parser.add_argument("--retries", type=int, default=2, help="repetitions of such a measurement")
     parser.add_argument("--patience", type=float, default=20.0,

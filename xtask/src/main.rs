@@ -6,7 +6,6 @@
 mod bench;
 mod demo;
 mod install;
-mod packages;
 mod process;
 mod stopwatch;
 mod test;

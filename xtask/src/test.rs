@@ -2,7 +2,7 @@
 
 use crate::process::{self, answers, cargo, command};
 use crate::stopwatch::timed;
-use crate::{packages, tidy};
+use crate::tidy;
 use anyhow::{Context, Result, bail};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -26,10 +26,6 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 
 /// The steps, in order. What finds most mistakes in the least time comes first.
 const STEPS: &[Step] = &[
-    Step {
-        name: "packages",
-        run: packages::install,
-    },
     Step {
         name: "fmt",
         run: fmt,
@@ -221,7 +217,7 @@ mod unit {
         assert!(
             error
                 .to_string()
-                .starts_with("no step `lint`; steps are packages, fmt")
+                .starts_with("no step `lint`; steps are fmt, clippy")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `evenkeel`: a load balancer that explains every decision.
+//! `evenkeel`: a load balancer whose decisions can be repeated.
 //!
 //! What the user typed becomes one of the commands in `command/`; what went wrong becomes one line
 //! on stderr and an exit code of `exit`.

@@ -20,7 +20,10 @@ fn forms() -> Vec<(&'static str, Arc<dyn Strategy>)> {
         .filter(|strategy| strategy.traits.keyed)
         .map(|strategy| (strategy.name, build(strategy.name, &[])))
         .collect();
-    forms.push(("maglev_of_xxh64", build("maglev", &[xxh64.clone()])));
+    forms.push((
+        "maglev_of_xxh64",
+        build("maglev", std::slice::from_ref(&xxh64)),
+    ));
     forms.push((
         "ring_hash_of_a_seed",
         build("ring_hash", &[integer("seed", 42)]),

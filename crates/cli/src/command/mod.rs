@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 
 use crate::Outcome;
 
-/// A load balancer that explains every decision
+/// A load balancer whose decisions can be repeated
 #[derive(Debug, Parser)]
 #[command(name = "evenkeel", version, max_term_width = 100)]
 pub(crate) struct Cli {
