@@ -91,7 +91,7 @@ async fn requests_are_counted_by_who_answered() {
     let odd = "c\\\"d";
     let sent = serde_json::json!({"id": odd, "address": address.to_string()});
     assert_eq!(host.call("POST", all, &sent.to_string()).await.status, 201);
-    let front = host.control.listeners()[0].address();
+    let front = host.control.listeners()[0].address().ip().expect("a port");
     assert_eq!(get(front).await, 204);
     assert_eq!(get(front).await, 204);
     let path = "/api/v1/clusters/web/endpoints/c%5C%22d";

@@ -14,6 +14,7 @@ mod cluster;
 mod forward;
 mod lifecycle;
 mod listener;
+mod reload;
 mod route;
 mod stream;
 mod upstream;
@@ -21,7 +22,9 @@ mod worker;
 
 pub use clock::Clock;
 pub use cluster::{
-    BUCKETS, Cluster, CodeClass, EndpointReport, Histogram, Policies, RetryRules, Totals,
+    BUCKETS, Cluster, CodeClass, EndpointOverride, EndpointReport, Histogram, Overrides, Policies,
+    Presence, RetryRules, Totals,
 };
 pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
-pub use listener::Listener;
+pub use listener::{Listener, TurnedAway};
+pub use reload::{Changes, Difference, OperatorChanges, ReloadError};

@@ -43,6 +43,7 @@ pub fn config(endpoints: impl IntoIterator<Item = Endpoint>) -> model::Config {
 #[derive(Debug)]
 pub struct Gateway {
     control: Control,
+    cluster: Arc<Cluster>,
     runtime: Handle,
     gateway: Option<evenkeel_gateway::Gateway>,
     /// Dropped, it ends the control thread.
@@ -88,8 +89,10 @@ impl Gateway {
         let gateway = handle
             .block_on(evenkeel_gateway::Gateway::start(config, 7))
             .expect("the gateway starts");
+        let control = gateway.control();
         Self {
-            control: gateway.control(),
+            cluster: Arc::clone(&control.clusters()[0]),
+            control,
             runtime: handle,
             gateway: Some(gateway),
             ends_control: Some(ends_control),
@@ -104,8 +107,8 @@ impl Gateway {
     /// When that is a unix socket.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        let address = self.control.listeners()[0].address();
-        address.ip().expect("an IP address")
+        let listener = &self.control.listeners()[0];
+        listener.address().ip().expect("an IP address")
     }
 
     /// The hold by which it is steered.
@@ -114,10 +117,10 @@ impl Gateway {
         &self.control
     }
 
-    /// Its first cluster.
+    /// The cluster that was its first at the start.
     #[must_use]
     pub fn cluster(&self) -> &Arc<Cluster> {
-        &self.control.clusters()[0]
+        &self.cluster
     }
 
     /// What is told of an endpoint of the first cluster.

@@ -35,8 +35,8 @@ struct TotalsView {
 
 /// `GET /clusters`
 pub(super) async fn list(State(control): State<Control>) -> Json<Vec<ClusterView>> {
-    let clusters = control.clusters().iter();
-    Json(clusters.map(|cluster| view(cluster)).collect())
+    let clusters = control.clusters();
+    Json(clusters.iter().map(|cluster| view(cluster)).collect())
 }
 
 /// `GET /clusters/{cluster}`

@@ -73,12 +73,12 @@ fn cluster(control: &Control, params: &RawPathParams) -> Result<Arc<Cluster>, Pr
     let name = param(params, "cluster");
     control
         .cluster(name)
-        .cloned()
         .ok_or_else(|| Problem::not_found(unknown_cluster(control, name)))
 }
 
 fn unknown_cluster(control: &Control, name: &str) -> String {
-    let names = control.clusters().iter().map(|cluster| cluster.name());
+    let clusters = control.clusters();
+    let names = clusters.iter().map(|cluster| cluster.name());
     let hint = evenkeel_core::nearest(name, names)
         .map_or_else(String::new, |near| format!(", did you mean {near:?}?"));
     format!("there is no cluster {name:?}{hint}")

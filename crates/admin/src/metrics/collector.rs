@@ -31,8 +31,8 @@ impl Collector {
 
 impl prometheus_client::collector::Collector for Collector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let clusters = self.control.clusters().iter();
-        let samples: Vec<Sample> = clusters.map(|cluster| Sample::of(cluster)).collect();
+        let clusters = self.control.clusters();
+        let samples: Vec<Sample> = clusters.iter().map(|cluster| Sample::of(cluster)).collect();
         requests(&mut encoder, &samples)?;
         durations(&mut encoder, &samples)?;
         in_flight(&mut encoder, &samples)?;

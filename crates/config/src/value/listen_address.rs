@@ -34,7 +34,8 @@ impl ListenAddress {
     }
 
     /// Whether the system picks the port.
-    pub(crate) fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         self.ip().is_some_and(|address| address.port() == 0)
     }
 }

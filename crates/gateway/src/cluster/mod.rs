@@ -1,12 +1,14 @@
 //! A cluster as the control side sees it: membership, what is published of it, and its counters.
 
 mod counters;
+mod overlay;
 mod record;
 mod target;
 mod view;
 
 pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
+pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::{Cluster, EndpointReport};
 pub(crate) use target::{Host, Place, Target};
 pub(crate) use view::View;

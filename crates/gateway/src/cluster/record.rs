@@ -1,16 +1,18 @@
 //! The control side of a cluster.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Admin, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Standing,
+    Admin, DuplicateId, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Standing,
 };
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
+use super::overlay::Overrides;
 use super::target::Target;
 use super::view::{Policies, View};
 use crate::affinity::Tags;
@@ -18,7 +20,7 @@ use crate::affinity::Tags;
 /// A cluster: its members, what is published of them, and what has been counted.
 #[derive(Debug)]
 pub struct Cluster {
-    config: config::Cluster,
+    name: Arc<str>,
     state: Mutex<State>,
     published: Arc<Published<View>>,
     budget: RetryBudget,
@@ -28,6 +30,8 @@ pub struct Cluster {
 
 #[derive(Debug)]
 struct State {
+    config: config::Cluster,
+    overrides: Overrides,
     membership: Membership,
     policies: Policies,
     targets: BTreeMap<Arc<str>, Arc<Target>>,
@@ -61,39 +65,46 @@ pub struct EndpointReport {
 }
 
 impl Cluster {
-    pub(crate) fn new(
-        mut membership: Membership,
-        config: config::Cluster,
-        policies: Policies,
-    ) -> Self {
+    /// A cluster as configured.
+    ///
+    /// # Errors
+    ///
+    /// When an endpoint id is listed twice.
+    pub(crate) fn new(config: config::Cluster) -> Result<Self, DuplicateId> {
+        let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
+        membership.set_panic(config.panic);
+        membership.replace(config.endpoints.clone())?;
+        let policies = Policies::from(&config);
         let mut targets = BTreeMap::new();
         let mut since = BTreeMap::new();
         let view = view(&mut membership, policies.clone(), &mut targets, &mut since);
-        Self {
+        Ok(Self {
             budget: RetryBudget::new(RetryPolicy::default()),
             budget_policy: RetryPolicy::default(),
-            config,
+            name: Arc::clone(&config.name),
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(State {
+                config,
+                overrides: Overrides::default(),
                 membership,
                 policies,
                 targets,
                 since,
             }),
             counters: Mutex::default(),
-        }
+        })
     }
 
     /// The name in configuration.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.config.name
+        &self.name
     }
 
     /// The name as a shared string.
     #[must_use]
     pub fn shared_name(&self) -> Arc<str> {
-        Arc::clone(&self.config.name)
+        Arc::clone(&self.name)
     }
 
     /// The strategy and its parameters.
@@ -118,31 +129,128 @@ impl Cluster {
             .any(evenkeel_core::Group::is_in_panic)
     }
 
-    /// The endpoint with what the configuration sets for all endpoints of this cluster.
-    pub(crate) fn adopt(&self, endpoint: Endpoint) -> Endpoint {
-        self.config.adopt(endpoint)
+    /// How its requests are carried out.
+    #[must_use]
+    pub fn policies(&self) -> Policies {
+        self.state().policies.clone()
     }
 
-    /// Changes the membership and publishes it, if `change` says `Ok`.
+    /// What operators changed of it.
+    #[must_use]
+    pub fn overrides(&self) -> Overrides {
+        self.state().overrides.clone()
+    }
+
+    /// Adds an endpoint; none when there is one of that id.
+    pub(crate) fn add(&self, endpoint: Endpoint) -> Option<()> {
+        self.change(|state| {
+            if state.membership.get(endpoint.id()).is_some() {
+                return None;
+            }
+            state.overrides.add(endpoint.clone());
+            state.membership.upsert(state.config.adopt(endpoint));
+            Some(())
+        })
+    }
+
+    /// Removes an endpoint; none when there is none of that id.
+    pub(crate) fn remove(&self, id: &str) -> Option<()> {
+        self.change(|state| {
+            state.membership.remove(id).ok()?;
+            state.overrides.remove(id, &state.config);
+            Some(())
+        })
+    }
+
+    /// Changes an endpoint; none when there is none of that id.
+    pub(crate) fn update(&self, id: &str, weight: Option<u16>, admin: Option<Admin>) -> Option<()> {
+        self.change(|state| {
+            state.membership.get(id)?;
+            if let Some(weight) = weight {
+                state.membership.set_weight(id, weight).ok()?;
+            }
+            if let Some(admin) = admin {
+                state.membership.set_admin(id, admin).ok()?;
+            }
+            state.overrides.update(id, weight, admin);
+            Some(())
+        })
+    }
+
+    pub(crate) fn set_strategy(&self, strategy: Arc<dyn Strategy>) {
+        let _ = self.change(|state| {
+            state.overrides.set_strategy(Arc::clone(&strategy));
+            state.membership.set_strategy(strategy);
+            Some(())
+        });
+    }
+
+    /// Takes over another configuration below what operators changed, or forgets what they did.
+    /// `names` says where host names that are new lead.
+    ///
+    /// # Errors
+    ///
+    /// When an endpoint id is listed twice; then nothing changes.
+    pub(crate) fn configure(
+        &self,
+        config: config::Cluster,
+        forget: bool,
+        names: &BTreeMap<Arc<str>, SocketAddr>,
+    ) -> Result<(), DuplicateId> {
+        let mut duplicate = None;
+        let _ = self.change(|state| {
+            let overrides = match forget {
+                true => Overrides::default(),
+                false => state.overrides.clone(),
+            };
+            if let Err(error) = state.membership.replace(overrides.apply(&config)) {
+                duplicate = Some(error);
+                return None;
+            }
+            let endpoints: Vec<Arc<Endpoint>> = state
+                .membership
+                .endpoints()
+                .map(|(endpoint, _)| Arc::clone(endpoint))
+                .collect();
+            for endpoint in endpoints {
+                let id = endpoint.shared_id();
+                // It was there a line ago.
+                let _ = state.membership.set_admin(&id, overrides.admin(&id));
+                if let Some(address) = names.get(endpoint.address()) {
+                    let target = Target::new(&endpoint);
+                    target.resolve(*address);
+                    state.targets.insert(id, Arc::new(target));
+                }
+            }
+            let configured = config.strategy.build();
+            let strategy = overrides.strategy().map_or(configured, Arc::clone);
+            state.membership.set_strategy(strategy);
+            state.membership.set_panic(config.panic);
+            state.policies = Policies::from(&config);
+            (state.config, state.overrides) = (config, overrides);
+            Some(())
+        });
+        duplicate.map_or(Ok(()), Err)
+    }
+
+    /// Changes the state and publishes it, if `change` gives something.
     ///
     /// Decisions that begin after this returned are made on the new version; see
     /// [`crate::Control::settle`] for those under way.
-    pub(crate) fn change<T, E>(
-        &self,
-        change: impl FnOnce(&mut Membership) -> Result<T, E>,
-    ) -> Result<T, E> {
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> Option<T>) -> Option<T> {
         let mut state = self.state();
-        let changed = change(&mut state.membership)?;
+        let changed = change(&mut state)?;
         let State {
             membership,
             policies,
             targets,
             since,
+            ..
         } = &mut *state;
         let view = view(membership, policies.clone(), targets, since);
         self.published.publish(Arc::new(view));
         self.forget_departed(&state);
-        Ok(changed)
+        Some(changed)
     }
 
     /// Reports every endpoint, in id order.

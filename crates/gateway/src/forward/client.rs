@@ -19,7 +19,7 @@ use crate::listener::{Listener, Seat};
 use crate::stream::Stream;
 use crate::worker::alarm::Alarm;
 use crate::worker::buffer::Inbox;
-use crate::worker::{ClusterWorker, Worker};
+use crate::worker::{ClusterWorker, Entry, Worker};
 
 /// How long a connection stays half open after an answer that came before the request's end: closed
 /// at once, the client's system might throw the answer away.
@@ -35,12 +35,20 @@ const READ_AHEAD: usize = 16 * 1024;
 ///
 /// A peer on a unix socket has no address; it is `unknown`, as RFC 7239 calls one that is there and
 /// cannot be named.
-pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: Stream, peer: Option<IpAddr>) {
+pub(crate) fn serve(
+    worker: &Rc<Worker>,
+    entry: Entry,
+    seat: Seat,
+    stream: Stream,
+    peer: Option<IpAddr>,
+) {
     worker.connections.set(worker.connections.get() + 1);
     let client = Client {
         worker: Rc::clone(worker),
-        trusted: seat.listener().config.trusts(peer),
-        seat,
+        trusted: entry.listener.config.trusts(peer),
+        entry,
+        peer_ip: peer,
+        _seat: seat,
         stream,
         inbox: Inbox::new(&worker.buffers),
         alarm: worker.alarms.alarm(),
@@ -55,11 +63,14 @@ pub(crate) fn serve(worker: &Rc<Worker>, seat: Seat, stream: Stream, peer: Optio
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) worker: Rc<Worker>,
-    pub(super) seat: Seat,
+    /// Where the request in hand came in; a newer one is taken over between requests.
+    pub(super) entry: Entry,
+    _seat: Seat,
     pub(super) stream: Stream,
     pub(super) inbox: Inbox,
     pub(super) alarm: Alarm,
     pub(super) peer: Box<str>,
+    peer_ip: Option<IpAddr>,
     /// The id of the request in hand; its memory serves the next one too.
     pub(super) request_id: String,
     pub(super) trusted: bool,
@@ -95,17 +106,31 @@ impl Client {
     }
 
     pub(super) fn listener(&self) -> &Listener {
-        self.seat.listener()
+        &self.entry.listener
+    }
+
+    /// Whether the connection ends with the answer in hand, because the gateway or its listener goes.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.worker.draining.get() || self.entry.leaving
+    }
+
+    /// Goes by the newest configuration from here on.
+    #[inline]
+    fn refresh(&mut self) {
+        if self.entry.refresh(&self.worker) {
+            self.trusted = self.entry.listener.config.trusts(self.peer_ip);
+        }
     }
 
     /// The cluster that requests of this connection go to.
     pub(super) fn cluster(&self) -> Option<Rc<ClusterWorker>> {
         let place = self.listener().cluster?;
-        self.worker.clusters.get(place).map(Rc::clone)
+        self.entry.plan.clusters.get(place).map(Rc::clone)
     }
 
     /// Waits for a request. A fresh connection has as long as a head may take; a kept one may idle.
     async fn next(&mut self, fresh: bool) -> Next {
+        self.refresh();
         let (header, idle) = (self.listener().header_timeout, self.listener().idle_timeout);
         self.alarm.set(if fresh { header } else { idle });
         let mut begun = false;
@@ -127,7 +152,7 @@ impl Client {
                 self.alarm.set(header);
             }
             match poll_fn(|cx| self.poll_more(cx)).await {
-                Wait::More => {}
+                Wait::More => self.refresh(),
                 Wait::Late if begun => return Next::Refused(TOO_SLOW),
                 Wait::Late | Wait::Over => return Next::Closed,
             }
@@ -141,7 +166,11 @@ impl Client {
             Poll::Pending if self.worker.closing.get() && self.inbox.is_empty() => {
                 Poll::Ready(Wait::Over)
             }
-            Poll::Pending => self.alarm.poll_due(cx).map(|()| Wait::Late),
+            Poll::Pending => {
+                // Lets go of what another configuration has no use for.
+                self.refresh();
+                self.alarm.poll_due(cx).map(|()| Wait::Late)
+            }
         }
     }
 

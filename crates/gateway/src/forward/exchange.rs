@@ -31,7 +31,7 @@ pub(super) enum After {
 pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After {
     let after = match request.way.to {
         Destination::Cluster(place) => {
-            let cluster = Rc::clone(&client.worker.clusters[place]);
+            let cluster = Rc::clone(&client.entry.plan.clusters[place]);
             run(client, &mut request, &cluster).await
         }
         Destination::Nowhere => {
@@ -212,7 +212,7 @@ async fn own_answer(
 async fn send_elsewhere(client: &mut Client, request: &Request, redirect: &RedirectTo) -> After {
     let RedirectTo { status, location } = redirect;
     let (id, version) = (&client.request_id, request.version);
-    let keep_alive = request.keep_alive && request.is_read() && !client.worker.draining.get();
+    let keep_alive = request.keep_alive && request.is_read() && !client.is_leaving();
     let mut out = client.worker.buffers.output();
     gateway_redirect(&mut out, *status, location, id, version, keep_alive);
     deliver(client, out, keep_alive).await
@@ -223,7 +223,7 @@ async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<
     reply.client_version = request.version;
     reply.head = request.method == Method::Head;
     reply.keep_alive =
-        request.keep_alive && request.is_read() && !refused && !client.worker.draining.get();
+        request.keep_alive && request.is_read() && !refused && !client.is_leaving();
     let keep_alive = reply.keep_alive;
     reply.request_id = &client.request_id;
     let mut out = client.worker.buffers.output();

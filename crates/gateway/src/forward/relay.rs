@@ -256,7 +256,7 @@ impl<'r> Relay<'r> {
             client_version: self.request.version,
             keep_alive: self.request.keep_alive
                 && self.request.is_read()
-                && !self.client.worker.draining.get(),
+                && !self.client.is_leaving(),
             request_id: &self.client.request_id,
             ..Reply::default()
         };

@@ -32,7 +32,7 @@ impl Request {
     /// When it cannot be read in one way only, or is larger than it may be.
     pub(super) fn read(client: &mut Client) -> Result<Option<Self>, Reject> {
         let mut slots = Slots::new();
-        let listener = client.seat.listener();
+        let listener = &*client.entry.listener;
         let data = client.inbox.data();
         let Some(head) = RequestHead::parse(data, &listener.limits, &mut slots)? else {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Request {
             fallback_host: "localhost",
             ..Forward::default()
         };
-        let (way, encoding) = Way::begin(worker, listener, &head, &via, &mut out)?;
+        let (way, encoding) = Way::begin(worker, &client.entry, &head, &via, &mut out)?;
         let mut upload = Pump::new(out);
         upload.frame(head.body_decoder(), encoding, most);
         let request = Self {

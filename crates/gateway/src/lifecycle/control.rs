@@ -1,6 +1,7 @@
 //! The control side's hold on a running gateway.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use evenkeel_core::strategy::Strategy;
@@ -18,8 +19,8 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// Sees and steers a running gateway. Copies are the same.
 #[derive(Clone, Debug)]
 pub struct Control {
-    shared: Arc<Shared>,
-    workers: Arc<[mpsc::Sender<Command>]>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) workers: Arc<[mpsc::Sender<Command>]>,
 }
 
 /// The endpoint is there already.
@@ -34,22 +35,34 @@ impl Control {
 
     /// All clusters, in the order of the configuration.
     #[must_use]
-    pub fn clusters(&self) -> &[Arc<Cluster>] {
-        &self.shared.clusters
+    pub fn clusters(&self) -> Vec<Arc<Cluster>> {
+        self.shared.plan.load().clusters.to_vec()
     }
 
     /// The cluster of that name.
     #[must_use]
-    pub fn cluster(&self, name: &str) -> Option<&Arc<Cluster>> {
-        self.clusters()
-            .iter()
-            .find(|cluster| cluster.name() == name)
+    pub fn cluster(&self, name: &str) -> Option<Arc<Cluster>> {
+        self.shared.plan.load().cluster(name).cloned()
     }
 
     /// All listeners, in the order of the configuration.
     #[must_use]
-    pub fn listeners(&self) -> &[Arc<Listener>] {
-        &self.shared.listeners
+    pub fn listeners(&self) -> Vec<Arc<Listener>> {
+        self.shared.plan.load().listeners.to_vec()
+    }
+
+    /// Reloads that were counted: those that succeeded, and those that failed.
+    #[must_use]
+    pub fn reloads(&self) -> [u64; 2] {
+        let reloads = self.shared.reloads.each_ref();
+        reloads.map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Counts a reload. Whoever reads the configuration does, since most that fail never get here.
+    pub fn count_reload(&self, success: bool) {
+        let [succeeded, failed] = &self.shared.reloads;
+        let count = if success { succeeded } else { failed };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether every listener accepts and the gateway is not about to leave.
@@ -64,14 +77,8 @@ impl Control {
     ///
     /// When there is one of that id.
     pub async fn add(&self, cluster: &Cluster, endpoint: Endpoint) -> Result<(), EndpointExists> {
-        let endpoint = cluster.adopt(endpoint);
-        cluster.change(|members| {
-            if members.get(endpoint.id()).is_some() {
-                return Err(EndpointExists(endpoint.shared_id()));
-            }
-            members.upsert(endpoint);
-            Ok(())
-        })?;
+        let id = endpoint.shared_id();
+        cluster.add(endpoint).ok_or(EndpointExists(id))?;
         self.shared.resolver.ask();
         self.settle().await;
         Ok(())
@@ -84,7 +91,8 @@ impl Control {
     ///
     /// When there is none of that id.
     pub async fn remove(&self, cluster: &Cluster, id: &str) -> Result<(), UnknownEndpoint> {
-        cluster.change(|members| members.remove(id))?;
+        let missing = || UnknownEndpoint(id.into());
+        cluster.remove(id).ok_or_else(missing)?;
         self.settle().await;
         Ok(())
     }
@@ -101,29 +109,16 @@ impl Control {
         weight: Option<u16>,
         admin: Option<Admin>,
     ) -> Result<(), UnknownEndpoint> {
-        cluster.change(|members| {
-            if let Some(weight) = weight {
-                members.set_weight(id, weight)?;
-            }
-            if let Some(admin) = admin {
-                members.set_admin(id, admin)?;
-            }
-            Ok(())
-        })?;
+        let missing = || UnknownEndpoint(id.into());
+        cluster.update(id, weight, admin).ok_or_else(missing)?;
         self.settle().await;
         Ok(())
     }
 
     /// Replaces a cluster's strategy; requests in flight finish under the old one.
     pub async fn set_strategy(&self, cluster: &Cluster, strategy: Arc<dyn Strategy>) {
-        let changed: Result<(), std::convert::Infallible> = cluster.change(|members| {
-            members.set_strategy(strategy);
-            Ok(())
-        });
-        match changed {
-            Ok(()) => self.settle().await,
-            Err(never) => match never {},
-        }
+        cluster.set_strategy(strategy);
+        self.settle().await;
     }
 
     /// Waits until every decision that began before now has been made.
@@ -138,6 +133,11 @@ impl Control {
                 answers.push(answer);
             }
         }
+        self.await_workers(answers).await;
+    }
+
+    /// Waits until all workers have answered, for a while.
+    pub(crate) async fn await_workers(&self, answers: Vec<oneshot::Receiver<()>>) {
         let all = async {
             for answer in answers {
                 // A worker that has ended decides nothing any more.

@@ -1,14 +1,13 @@
 //! What all threads of a gateway share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use evenkeel_core::Nanos;
-use tokio::sync::Notify;
+use evenkeel_core::Published;
+use tokio::sync::{Mutex, Notify};
 
+use super::plan::Plan;
 use crate::clock::Clock;
-use crate::cluster::Cluster;
-use crate::listener::Listener;
 use crate::upstream::Resolver;
 
 /// What all threads of a gateway share; nothing here is written on the path of a request.
@@ -16,11 +15,13 @@ use crate::upstream::Resolver;
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) seed: u64,
-    pub(crate) clusters: Arc<[Arc<Cluster>]>,
-    pub(crate) listeners: Box<[Arc<Listener>]>,
+    /// What runs, for the control side; workers are told of another one.
+    pub(crate) plan: Arc<Published<Plan>>,
     pub(crate) resolver: Resolver,
-    /// How long connections are still accepted once we are no longer ready.
-    pub(crate) drain_grace: Nanos,
+    /// Held while a reload is under way.
+    pub(crate) reloading: Mutex<()>,
+    /// Reloads by how they ended: success, failure.
+    pub(crate) reloads: [AtomicU64; 2],
     /// Listening sockets that do not accept yet, over all workers.
     pub(crate) awaited: AtomicUsize,
     pub(crate) draining: AtomicBool,
@@ -41,8 +42,8 @@ impl Shared {
 
     /// Takes the files of unix sockets away.
     pub(crate) fn remove_files(&self) {
-        for listener in &self.listeners {
-            listener.remove_file();
+        for listener in &self.plan.load().listeners {
+            listener.door().remove_file();
         }
     }
 

@@ -3,27 +3,20 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use evenkeel_config::{self as config, Config, ListenAddress};
-use evenkeel_core::{DuplicateId, Membership, Nanos};
-use tokio::sync::Notify;
+use evenkeel_core::{DuplicateId, Published};
+use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use super::control::Control;
+use super::plan::Plan;
 use super::shared::Shared;
 use crate::clock::Clock;
-use crate::cluster::{Cluster, Policies};
-use crate::listener::{self, BoundSocket, Listener};
-use crate::upstream::Resolver;
-use crate::worker::{self, Command, WorkerHandle};
-
-/// How long connections are still accepted once we are no longer ready, at most: those who send
-/// requests learn of it by their next look at `/readyz`.
-const GRACE_MAX: Duration = Duration::from_secs(5);
-
-/// How long the first lookup of host names may hold up the start.
-const FIRST_LOOKUP: Duration = Duration::from_secs(2);
+use crate::cluster::Cluster;
+use crate::listener::{self, Bound, Door};
+use crate::upstream::{FIRST_LOOKUP, Resolver};
+use crate::worker::{self, Command, Sockets, WorkerHandle};
 
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +52,6 @@ pub struct Gateway {
     shared: Arc<Shared>,
     workers: Vec<WorkerHandle>,
     resolving: JoinHandle<()>,
-    drain_timeout: Duration,
 }
 
 impl Gateway {
@@ -74,22 +66,22 @@ impl Gateway {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let count = config.runtime.workers.count(cores);
         let clusters = clusters(config)?;
-        let (listeners, sockets) = listen(config, count)?;
-        let drain_timeout = config.runtime.drain_timeout;
-        let grace = GRACE_MAX.min(drain_timeout / 10);
+        let (doors, sockets) = listen(config, count)?;
+        let listeners = doors.len();
+        let plan = Arc::new(Plan::new(config.clone(), clusters, doors));
+        let plan = Arc::new(Published::new(plan));
         let shared = Arc::new(Shared {
             clock: Clock::start(),
             seed,
-            resolver: Resolver::new(Arc::clone(&clusters)),
-            clusters,
-            awaited: AtomicUsize::new(listeners.len() * count),
-            listeners,
-            drain_grace: Nanos(grace.as_nanos() as u64),
+            resolver: Resolver::new(Arc::clone(&plan)),
+            plan,
+            reloading: Mutex::new(()),
+            reloads: Default::default(),
+            awaited: AtomicUsize::new(listeners * count),
             draining: AtomicBool::new(false),
             undrained: AtomicUsize::new(count),
             drained: Notify::new(),
         });
-        // A name that hangs must not keep the others from being served.
         let _ = tokio::time::timeout(FIRST_LOOKUP, shared.resolver.resolve_all()).await;
         let workers = (0..)
             .zip(sockets)
@@ -105,7 +97,6 @@ impl Gateway {
             shared,
             workers,
             resolving: tokio::spawn(async move { resolver.resolver.run().await }),
-            drain_timeout,
         })
     }
 
@@ -123,7 +114,8 @@ impl Gateway {
             // One that has ended has nothing to drain.
             let _ = worker.commands.send(Command::Drain).await;
         }
-        let finished = tokio::time::timeout(self.drain_timeout, self.shared.drained.notified())
+        let timeout = self.shared.plan.load().drain_timeout();
+        let finished = tokio::time::timeout(timeout, self.shared.drained.notified())
             .await
             .is_ok();
         self.stop().await;
@@ -157,52 +149,41 @@ impl Drop for Gateway {
     }
 }
 
-fn clusters(config: &Config) -> Result<Arc<[Arc<Cluster>]>, StartError> {
-    config
-        .clusters
-        .iter()
+fn clusters(config: &Config) -> Result<Vec<Arc<Cluster>>, StartError> {
+    let clusters = config.clusters.iter();
+    clusters
         .map(|cluster| {
-            let mut members = Membership::new(Arc::clone(&cluster.name), cluster.strategy.build());
-            members.set_panic(cluster.panic);
-            members
-                .replace(cluster.endpoints.clone())
-                .map_err(|error| StartError::Duplicate {
-                    cluster: Arc::clone(&cluster.name),
-                    error,
-                })?;
-            let policies = Policies::from(cluster);
-            Ok(Arc::new(Cluster::new(members, cluster.clone(), policies)))
+            let made = Cluster::new(cluster.clone());
+            made.map(Arc::new).map_err(|error| StartError::Duplicate {
+                cluster: Arc::clone(&cluster.name),
+                error,
+            })
         })
         .collect()
 }
 
-/// Listening sockets by worker, in the order of the listeners.
-type Sockets = Vec<Vec<BoundSocket>>;
-type Listeners = Box<[Arc<Listener>]>;
-
 /// Binds all listeners, and deals their sockets out to the workers.
-fn listen(config: &Config, workers: usize) -> Result<(Listeners, Sockets), StartError> {
-    let mut listeners = Vec::new();
-    let mut by_worker: Sockets = (0..workers).map(|_| Vec::new()).collect();
+fn listen(config: &Config, workers: usize) -> Result<(Vec<Arc<Door>>, Vec<Sockets>), StartError> {
+    let mut doors = Vec::with_capacity(config.listeners.len());
+    let mut by_worker: Vec<Sockets> = (0..workers).map(|_| Vec::new()).collect();
     for wanted in &config.listeners {
-        let bound = listener::bind(&wanted.address, workers).map_err(|error| StartError::Bind {
-            name: Arc::clone(&wanted.name),
-            address: wanted.address.clone(),
-            error,
-        })?;
+        let bound = bind_listener(wanted, workers)?;
         for (own, socket) in by_worker.iter_mut().zip(bound.sockets) {
-            own.push(socket);
+            own.push((Arc::clone(&bound.door), socket));
         }
-        listeners.push(Arc::new(Listener::new(
-            wanted,
-            bound.address,
-            bound.file,
-            |name| position(&config.clusters, name),
-        )));
+        doors.push(bound.door);
     }
-    Ok((listeners.into(), by_worker))
+    Ok((doors, by_worker))
 }
 
-fn position(clusters: &[config::Cluster], name: &str) -> Option<usize> {
-    clusters.iter().position(|cluster| &*cluster.name == name)
+/// Binds the sockets of a listener, one for each worker.
+pub(crate) fn bind_listener(
+    wanted: &config::Listener,
+    workers: usize,
+) -> Result<Bound, StartError> {
+    listener::bind(&wanted.address, workers).map_err(|error| StartError::Bind {
+        name: Arc::clone(&wanted.name),
+        address: wanted.address.clone(),
+        error,
+    })
 }

@@ -1,5 +1,6 @@
 //! Accepting connections.
 
+use std::cell::Cell;
 use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -9,47 +10,69 @@ use std::time::Duration;
 use evenkeel_http1::{GatewayReply, ProxyError, gateway_reply};
 use tokio::sync::Notify;
 
-use super::Listener;
-use super::socket::{Acceptor, BoundSocket};
+use super::door::{Door, TurnedAway};
+use super::socket::Acceptor;
 use crate::forward;
 use crate::stream::Stream;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 
 /// How long to wait when the system has no descriptor for us.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
+/// Tells a door's accepting task that something has changed.
+#[derive(Debug, Default)]
+pub(crate) struct DoorBell {
+    rung: Notify,
+    closing: Cell<bool>,
+}
+
+impl DoorBell {
+    /// There is a newer plan: the old one is not held any longer.
+    pub(crate) fn ring(&self) {
+        self.rung.notify_one();
+    }
+
+    /// Ends the task once it has taken in whom the system has let in.
+    pub(crate) fn close(&self) {
+        self.closing.set(true);
+        self.ring();
+    }
+}
+
 /// Accepts until it is told to stop.
 pub(crate) async fn accept(
     worker: Rc<Worker>,
-    listener: Arc<Listener>,
-    socket: BoundSocket,
-    stop: Rc<Notify>,
+    mut entry: Entry,
+    socket: Acceptor,
+    bell: Rc<DoorBell>,
 ) {
-    let socket = match Acceptor::new(socket) {
-        Ok(socket) => socket,
-        Err(error) => {
-            tracing::error!(listener = listener.name(), %error, "cannot accept");
-            return;
-        }
-    };
-    worker.shared.listener_ready();
+    let door = Arc::clone(entry.listener.door());
     loop {
         let accepted = tokio::select! {
             accepted = socket.accept() => accepted,
-            () = stop.notified() => break,
+            () = bell.rung.notified() => {
+                entry.refresh(&worker);
+                if bell.closing.get() {
+                    break;
+                }
+                continue;
+            }
         };
         match accepted {
-            Ok((stream, peer)) => welcome(&worker, &listener, stream, peer),
+            Ok((stream, peer)) => {
+                entry.refresh(&worker);
+                welcome(&worker, &entry, &door, stream, peer);
+            }
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
-                tracing::warn!(listener = listener.name(), %error, "cannot accept");
+                tracing::warn!(listener = entry.listener.name(), %error, "cannot accept");
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
     }
     // Closing the socket would reset the connections of those who are in its queue, with requests in
     // them.
-    socket.take_the_last(|(stream, peer)| welcome(&worker, &listener, stream, peer));
+    socket.take_the_last(|(stream, peer)| welcome(&worker, &entry, &door, stream, peer));
 }
 
 /// The client was gone before it was accepted: nothing to wait for.
@@ -62,15 +85,23 @@ fn is_about_one_connection(error: &io::Error) -> bool {
     )
 }
 
-fn welcome(worker: &Rc<Worker>, listener: &Arc<Listener>, stream: Stream, peer: Option<IpAddr>) {
-    let Some(seat) = listener.admit() else {
+fn welcome(
+    worker: &Rc<Worker>,
+    entry: &Entry,
+    door: &Arc<Door>,
+    stream: Stream,
+    peer: Option<IpAddr>,
+) {
+    let most = entry.listener.config.limits.connections as usize;
+    let Some(seat) = door.admit(most) else {
+        door.turn_away(TurnedAway::Limit);
         turn_away(&stream);
         return;
     };
     if stream.set_nodelay().is_err() {
         return;
     }
-    forward::serve(worker, seat, stream, peer);
+    forward::serve(worker, entry.clone(), seat, stream, peer);
 }
 
 /// Says why, as far as the socket takes it at once, and closes.

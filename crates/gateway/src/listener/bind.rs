@@ -2,22 +2,23 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 use evenkeel_config::ListenAddress;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::door::Door;
 use super::socket::BoundSocket;
 use super::socket_file::SocketFile;
 
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// What was bound: the address, a socket for each worker, and the file of a unix socket.
+/// What was bound: the door, and a socket of it for each worker.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    pub(crate) address: ListenAddress,
+    pub(crate) door: Arc<Door>,
     pub(crate) sockets: Vec<BoundSocket>,
-    pub(crate) file: Option<SocketFile>,
 }
 
 /// Binds `count` sockets to one address.
@@ -26,24 +27,20 @@ pub(crate) struct Bound {
 ///
 /// When the address cannot be bound.
 pub(crate) fn bind(address: &ListenAddress, count: usize) -> io::Result<Bound> {
-    match address {
+    let (bound, sockets, file) = match address {
         ListenAddress::Ip(address) => {
             let (address, sockets) = bind_port(*address, count)?;
-            Ok(Bound {
-                address: address.into(),
-                sockets: sockets.into_iter().map(BoundSocket::Tcp).collect(),
-                file: None,
-            })
+            let sockets = sockets.into_iter().map(BoundSocket::Tcp).collect();
+            (address.into(), sockets, None)
         }
         ListenAddress::Unix(path) => {
             let (file, sockets) = SocketFile::bind(path, count)?;
-            Ok(Bound {
-                address: address.clone(),
-                sockets: sockets.into_iter().map(BoundSocket::Unix).collect(),
-                file: Some(file),
-            })
+            let sockets = sockets.into_iter().map(BoundSocket::Unix).collect();
+            (address.clone(), sockets, Some(file))
         }
-    }
+    };
+    let door = Arc::new(Door::new(bound, file));
+    Ok(Bound { door, sockets })
 }
 
 /// Binds `count` sockets to one port; port 0 is picked once for all of them.

@@ -19,14 +19,14 @@ pub(super) type Accepted = (Stream, Option<IpAddr>);
 
 /// A listening socket on the event loop of its worker.
 #[derive(Debug)]
-pub(super) enum Acceptor {
+pub(crate) enum Acceptor {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
 impl Acceptor {
     /// Puts a socket on the event loop.
-    pub(super) fn new(socket: BoundSocket) -> io::Result<Self> {
+    pub(crate) fn new(socket: BoundSocket) -> io::Result<Self> {
         match socket {
             BoundSocket::Tcp(socket) => TcpListener::from_std(socket).map(Self::Tcp),
             BoundSocket::Unix(socket) => UnixListener::from_std(socket).map(Self::Unix),

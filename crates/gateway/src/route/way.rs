@@ -7,8 +7,7 @@ use super::action::{Action, Forwarding, location};
 use super::edits::Edits;
 use super::table::{Asked, RouteTable};
 use crate::cluster::View;
-use crate::listener::Listener;
-use crate::worker::Worker;
+use crate::worker::{Entry, Worker};
 
 /// Where a request goes.
 #[derive(Debug)]
@@ -51,24 +50,24 @@ impl Way {
     #[inline]
     pub(crate) fn begin(
         worker: &Worker,
-        listener: &Listener,
+        entry: &Entry,
         head: &RequestHead<'_, '_>,
         via: &Forward<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(Self, Encoding), Reject> {
-        if listener.routes.is_empty() {
-            let way = Self::without_route(worker, listener, head);
+        if entry.listener.routes.is_empty() {
+            let way = Self::without_route(entry, head);
             return Ok((way, head.forward(via, out)));
         }
-        Self::find(worker, listener, head, via, out)
+        Self::find(worker, entry, head, via, out)
     }
 
     #[inline]
-    fn without_route(worker: &Worker, listener: &Listener, head: &RequestHead<'_, '_>) -> Self {
+    fn without_route(entry: &Entry, head: &RequestHead<'_, '_>) -> Self {
         let mut way = Self::to(Destination::Nowhere);
-        if let Some(place) = listener.cluster {
+        if let Some(place) = entry.listener.cluster {
             way.to = Destination::Cluster(place);
-            way.tag = tag_of(worker, place, head);
+            way.tag = tag_of(entry, place, head);
         }
         way
     }
@@ -86,18 +85,19 @@ impl Way {
     #[inline(never)]
     fn find(
         worker: &Worker,
-        listener: &Listener,
+        entry: &Entry,
         head: &RequestHead<'_, '_>,
         via: &Forward<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(Self, Encoding), Reject> {
+        let routes = &entry.listener.routes;
         let (mut normal, mut target) = (worker.buffers.output(), worker.buffers.output());
-        let found = Asked::new(&listener.routes, head, &mut normal).and_then(|asked| {
-            let Some(place) = listener.routes.find(&asked) else {
-                let way = Self::without_route(worker, listener, head);
+        let found = Asked::new(routes, head, &mut normal).and_then(|asked| {
+            let Some(place) = routes.find(&asked) else {
+                let way = Self::without_route(entry, head);
                 return Ok((way, head.forward(via, out)));
             };
-            let (mut way, encoding) = match listener.routes.action(place) {
+            let (mut way, encoding) = match routes.action(place) {
                 Action::Redirect(redirect) => {
                     let to = RedirectTo {
                         status: redirect.status,
@@ -107,7 +107,7 @@ impl Way {
                     (Self::to(to), head.forward(via, out))
                 }
                 Action::Forward(forward) => {
-                    let way = Self::forwarded(worker, forward, head);
+                    let way = Self::forwarded(worker, entry, forward, head);
                     (way, forward.write_head(&asked, via, &mut target, out))
                 }
             };
@@ -121,14 +121,19 @@ impl Way {
 
     /// To one of the clusters of a route: that of the endpoint which the client's cookie names, or one
     /// by their shares.
-    fn forwarded(worker: &Worker, forward: &Forwarding, head: &RequestHead<'_, '_>) -> Self {
+    fn forwarded(
+        worker: &Worker,
+        entry: &Entry,
+        forward: &Forwarding,
+        head: &RequestHead<'_, '_>,
+    ) -> Self {
         let drawn = || forward.draw_cluster(|parts| worker.draw(parts));
-        let Some(cluster) = named(worker, forward, head).or_else(drawn) else {
+        let Some(cluster) = named(entry, forward, head).or_else(drawn) else {
             return Self::to(Destination::Nowhere);
         };
         Self {
             timeout: forward.timeout,
-            tag: tag_of(worker, cluster, head),
+            tag: tag_of(entry, cluster, head),
             ..Self::to(Destination::Cluster(cluster))
         }
     }
@@ -190,15 +195,16 @@ impl Way {
 
 /// The tag in the client's cookie, where the cluster at a place has affinity.
 #[inline]
-fn tag_of(worker: &Worker, place: usize, head: &RequestHead<'_, '_>) -> Option<u64> {
-    worker.clusters[place].sticky.as_ref()?.tag_of(head)
+fn tag_of(entry: &Entry, place: usize, head: &RequestHead<'_, '_>) -> Option<u64> {
+    let sticky = entry.plan.clusters[place].sticky.borrow();
+    sticky.as_ref()?.tag_of(head)
 }
 
 /// The cluster of a split that has the endpoint which the client's cookie names.
-fn named(worker: &Worker, forward: &Forwarding, head: &RequestHead<'_, '_>) -> Option<usize> {
+fn named(entry: &Entry, forward: &Forwarding, head: &RequestHead<'_, '_>) -> Option<usize> {
     let mut several = forward.clusters().filter(|_| forward.is_split());
     several.find(|place| {
-        let tag = tag_of(worker, *place, head);
-        tag.is_some_and(|tag| worker.clusters[*place].knows(tag))
+        let tag = tag_of(entry, *place, head);
+        tag.is_some_and(|tag| entry.plan.clusters[*place].knows(tag))
     })
 }

@@ -6,4 +6,4 @@ mod resolve;
 
 pub(crate) use connect::connect;
 pub(crate) use endpoint::{Carrier, LocalEndpoint};
-pub(crate) use resolve::Resolver;
+pub(crate) use resolve::{FIRST_LOOKUP, Resolver, lookup};

@@ -20,7 +20,7 @@ pub(crate) struct ClusterWorker {
     view: RefCell<Rc<WorkerView>>,
     picker: RefCell<Picker>,
     stale_after: Cell<Nanos>,
-    pub(crate) sticky: Option<Sticky>,
+    pub(crate) sticky: RefCell<Option<Sticky>>,
 }
 
 /// A published view with what this worker keeps of each endpoint, in the snapshot's order.
@@ -50,7 +50,7 @@ impl ClusterWorker {
                 picker: worker,
             })),
             stale_after: Cell::new(stale_after),
-            sticky,
+            sticky: RefCell::new(sticky),
         }
     }
 
@@ -67,6 +67,7 @@ impl ClusterWorker {
     fn rebuild(&self) {
         let view = Arc::clone(self.reader.borrow_mut().get());
         self.stale_after.set(view.policies.pool_idle_timeout);
+        self.sticky.replace(view.policies.sticky.clone());
         let next = {
             let old = self.view.borrow();
             WorkerView::new(view, &self.cluster, &old.endpoints)

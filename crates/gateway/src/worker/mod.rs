@@ -3,6 +3,7 @@
 pub(crate) mod alarm;
 pub(crate) mod buffer;
 mod cluster;
+mod plan;
 mod run;
 
 use std::cell::{Cell, RefCell};
@@ -12,10 +13,11 @@ use std::sync::Arc;
 use evenkeel_core::{Nanos, Rng};
 
 use crate::clock::Clock;
-use crate::lifecycle::Shared;
+use crate::lifecycle::{Plan, Shared};
 
 pub(crate) use cluster::{ClusterWorker, WorkerView};
-pub(crate) use run::{Command, WorkerHandle, spawn};
+pub(crate) use plan::{Entry, WorkerPlan};
+pub(crate) use run::{Command, Sockets, WorkerHandle, spawn};
 
 /// What all connections of a worker share; nothing here is seen by another thread.
 #[derive(Debug)]
@@ -23,7 +25,8 @@ pub(crate) struct Worker {
     pub(crate) clock: Clock,
     pub(crate) alarms: Rc<alarm::Alarms>,
     pub(crate) buffers: Rc<buffer::BufferPool>,
-    pub(crate) clusters: Vec<Rc<ClusterWorker>>,
+    /// The newest plan.
+    pub(crate) plan: RefCell<Rc<WorkerPlan>>,
     pub(crate) shared: Arc<Shared>,
     /// Answers close their connection.
     pub(crate) draining: Cell<bool>,
@@ -31,21 +34,19 @@ pub(crate) struct Worker {
     pub(crate) closing: Cell<bool>,
     /// Connections of clients.
     pub(crate) connections: Cell<usize>,
+    number: u32,
     rng: RefCell<Rng>,
 }
 
 impl Worker {
     fn new(number: u32, shared: &Arc<Shared>) -> Self {
-        let clusters = shared
-            .clusters
-            .iter()
-            .map(|cluster| Rc::new(ClusterWorker::new(cluster, number, shared.seed)))
-            .collect();
+        let plan = WorkerPlan::new(shared.plan.load(), number, shared.seed, &[]);
         Self {
             clock: shared.clock,
             alarms: Rc::default(),
             buffers: Rc::default(),
-            clusters,
+            plan: RefCell::new(Rc::new(plan)),
+            number,
             shared: Arc::clone(shared),
             draining: Cell::new(false),
             closing: Cell::new(false),
@@ -83,9 +84,25 @@ impl Worker {
         }
     }
 
+    /// Takes over a plan: requests that come from now on go by it.
+    fn adopt(&self, plan: Arc<Plan>) {
+        let old = Rc::clone(&self.plan.borrow());
+        let next = WorkerPlan::new(plan, self.number, self.shared.seed, &old.clusters);
+        self.plan.replace(Rc::new(next));
+        // Connections without a request let go of the old one.
+        self.alarms.wake_all();
+    }
+
+    /// Takes over what is newest of each cluster.
+    fn refresh(&self) {
+        for cluster in &self.plan.borrow().clusters {
+            cluster.view();
+        }
+    }
+
     /// Closes what has idled too long, and lets go of endpoints that are gone.
     fn tidy(&self, now: Nanos) {
-        for cluster in &self.clusters {
+        for cluster in &self.plan.borrow().clusters {
             cluster.close_stale(now);
         }
     }

@@ -2,17 +2,16 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::LocalSet;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinHandle, LocalSet};
 
-use super::Worker;
 use super::alarm::TICK;
+use super::{Entry, Worker};
 use crate::clock::duration;
-use crate::lifecycle::Shared;
-use crate::listener::{self, BoundSocket};
+use crate::lifecycle::{Plan, Shared};
+use crate::listener::{self, Acceptor, BoundSocket, Door, DoorBell};
 
 /// How many commands may wait for a worker.
 const COMMANDS: usize = 64;
@@ -27,9 +26,15 @@ const LAST_CALL: Duration = Duration::from_millis(200);
 /// How often a draining worker looks whether it is done.
 const DRAIN_POLL: Duration = Duration::from_millis(20);
 
+/// A worker's own sockets, each with its door.
+pub(crate) type Sockets = Vec<(Arc<Door>, BoundSocket)>;
+
 /// What the control side asks of a worker.
 #[derive(Debug)]
 pub(crate) enum Command {
+    /// Goes by another plan, and answers once it does: new doors are open, those that the plan has
+    /// not are closed.
+    Adopt(Arc<Plan>, Sockets, oneshot::Sender<()>),
     /// Takes no new connections, closes idle ones, and ends when the last request has.
     Drain,
     /// Answers once every decision that was under way is made.
@@ -42,7 +47,7 @@ pub(crate) enum Command {
 #[derive(Debug)]
 pub(crate) struct WorkerHandle {
     pub(crate) commands: mpsc::Sender<Command>,
-    pub(crate) thread: JoinHandle<()>,
+    pub(crate) thread: std::thread::JoinHandle<()>,
 }
 
 /// Starts the thread of worker `number` on sockets that already listen.
@@ -53,7 +58,7 @@ pub(crate) struct WorkerHandle {
 pub(crate) fn spawn(
     number: u32,
     shared: &Arc<Shared>,
-    sockets: Vec<BoundSocket>,
+    sockets: Sockets,
 ) -> std::io::Result<WorkerHandle> {
     let (commands, inbox) = mpsc::channel(COMMANDS);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -72,17 +77,20 @@ pub(crate) fn spawn(
     Ok(WorkerHandle { commands, thread })
 }
 
-async fn run(worker: Rc<Worker>, sockets: Vec<BoundSocket>, mut commands: mpsc::Receiver<Command>) {
+async fn run(worker: Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<Command>) {
     let mut accepting = Vec::with_capacity(sockets.len());
-    for (socket, listener) in sockets.into_iter().zip(worker.shared.listeners.iter()) {
-        let stop = Rc::<Notify>::default();
-        accepting.push(Rc::clone(&stop));
-        let (worker, listener) = (Rc::clone(&worker), Arc::clone(listener));
-        tokio::task::spawn_local(listener::accept(worker, listener, socket, stop));
+    for (door, socket) in sockets {
+        if let Some(open) = Accepting::start(&worker, door, socket) {
+            accepting.push(open);
+            worker.shared.listener_ready();
+        }
     }
     tokio::task::spawn_local(tick(Rc::clone(&worker)));
     while let Some(command) = commands.recv().await {
         match command {
+            Command::Adopt(plan, sockets, done) => {
+                adopt(&worker, &mut accepting, plan, sockets, done);
+            }
             Command::Drain => {
                 worker.draining.set(true);
                 let worker = Rc::clone(&worker);
@@ -90,9 +98,7 @@ async fn run(worker: Rc<Worker>, sockets: Vec<BoundSocket>, mut commands: mpsc::
                 tokio::task::spawn_local(async move { drain(&worker, accepting).await });
             }
             Command::Settle(done) => {
-                for cluster in &worker.clusters {
-                    cluster.view();
-                }
+                worker.refresh();
                 // Whoever asked may have stopped waiting.
                 let _ = done.send(());
             }
@@ -101,14 +107,68 @@ async fn run(worker: Rc<Worker>, sockets: Vec<BoundSocket>, mut commands: mpsc::
     }
 }
 
+/// A door at which this worker accepts.
+struct Accepting {
+    door: Arc<Door>,
+    bell: Rc<DoorBell>,
+    task: JoinHandle<()>,
+}
+
+impl Accepting {
+    /// Begins to accept at a door of the worker's plan.
+    fn start(worker: &Rc<Worker>, door: Arc<Door>, socket: BoundSocket) -> Option<Self> {
+        let entry = Entry::new(worker, &door)?;
+        let name = entry.listener.name();
+        let socket = Acceptor::new(socket)
+            .inspect_err(|error| tracing::error!(listener = name, %error, "cannot accept"))
+            .ok()?;
+        let bell = Rc::<DoorBell>::default();
+        let accept = listener::accept(Rc::clone(worker), entry, socket, Rc::clone(&bell));
+        Some(Self {
+            door,
+            bell,
+            task: tokio::task::spawn_local(accept),
+        })
+    }
+}
+
+fn adopt(
+    worker: &Rc<Worker>,
+    accepting: &mut Vec<Accepting>,
+    plan: Arc<Plan>,
+    sockets: Sockets,
+    done: oneshot::Sender<()>,
+) {
+    worker.adopt(plan);
+    worker.refresh();
+    let plan = Rc::clone(&worker.plan.borrow());
+    let stays = |open: &mut Accepting| plan.plan.listener_at(&open.door).is_some();
+    let closing: Vec<Accepting> = accepting.extract_if(.., |open| !stays(open)).collect();
+    accepting.iter().for_each(|open| open.bell.ring());
+    // Who leaves opens no doors.
+    if !worker.draining.get() {
+        let open = sockets.into_iter();
+        accepting.extend(open.filter_map(|(door, socket)| Accepting::start(worker, door, socket)));
+    }
+    tokio::task::spawn_local(async move {
+        for open in closing {
+            open.bell.close();
+            // It ends in any case.
+            let _ = open.task.await;
+        }
+        // Whoever asked may have stopped waiting.
+        let _ = done.send(());
+    });
+}
+
 /// Keeps accepting for a while, since whoever sends requests learns late that we leave. Kept
 /// connections get that while too: closed at once, some would be under a request on its way, and an
 /// answer that says so ends them without loss.
-async fn drain(worker: &Worker, accepting: Vec<Rc<Notify>>) {
-    let grace = duration(worker.shared.drain_grace);
+async fn drain(worker: &Worker, accepting: Vec<Accepting>) {
+    let grace = worker.shared.plan.load().drain_grace();
     tokio::time::sleep(grace).await;
-    for stop in accepting {
-        stop.notify_one();
+    for open in accepting {
+        open.bell.close();
     }
     tokio::time::sleep(LAST_CALL.min(grace)).await;
     worker.closing.set(true);

@@ -17,6 +17,7 @@ mod pipelining;
 mod plain;
 mod protection;
 mod race;
+mod reload;
 mod routing;
 mod smuggling;
 mod start;

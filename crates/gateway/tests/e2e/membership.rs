@@ -10,7 +10,7 @@ use crate::{GET, ask};
 
 /// Clients that ask on and on while `change` runs, and demand an answer each time; how often they
 /// asked.
-fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
+pub(crate) fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
     let (is_over, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     let address = gateway.address();
     std::thread::scope(|scope| {

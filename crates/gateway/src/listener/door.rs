@@ -1,0 +1,93 @@
+//! What lasts of a listener while its configuration changes: the socket's address and the counts of
+//! those who came through it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use evenkeel_config::ListenAddress;
+
+use super::socket_file::SocketFile;
+
+/// What lasts of a listener while its configuration changes.
+#[derive(Debug)]
+pub(crate) struct Door {
+    /// Where it listens.
+    pub(super) bound: ListenAddress,
+    file: Option<SocketFile>,
+    connections: AtomicUsize,
+    turned_away: [AtomicU64; TurnedAway::ALL.len()],
+}
+
+/// Why a connection was not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum TurnedAway {
+    /// The listener has as many connections as it may.
+    Limit,
+    /// The process has no descriptor for it.
+    Descriptors,
+}
+
+impl TurnedAway {
+    /// All reasons.
+    pub const ALL: [Self; 2] = [Self::Limit, Self::Descriptors];
+
+    /// The label value.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Limit => "limit",
+            Self::Descriptors => "descriptors",
+        }
+    }
+}
+
+impl Door {
+    pub(super) fn new(bound: ListenAddress, file: Option<SocketFile>) -> Self {
+        Self {
+            bound,
+            file,
+            connections: AtomicUsize::new(0),
+            turned_away: Default::default(),
+        }
+    }
+
+    /// Clients' connections, over all workers.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many were not let in for that reason.
+    pub(super) fn turned_away(&self, why: TurnedAway) -> u64 {
+        self.turned_away[why as usize].load(Ordering::Relaxed)
+    }
+
+    /// Counts one that is not let in.
+    pub(super) fn turn_away(&self, why: TurnedAway) {
+        self.turned_away[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes the file of a unix socket away.
+    pub(crate) fn remove_file(&self) {
+        if let Some(file) = &self.file {
+            file.remove();
+        }
+    }
+
+    /// Counts a connection, unless there are `most` already.
+    pub(super) fn admit(self: &Arc<Self>, most: usize) -> Option<Seat> {
+        let before = self.connections.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(Arc::clone(self));
+        (before < most).then_some(seat)
+    }
+}
+
+/// Counts a client's connection while it lives.
+#[derive(Debug)]
+pub(crate) struct Seat(Arc<Door>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

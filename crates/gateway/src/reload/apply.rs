@@ -1,0 +1,188 @@
+//! A reload from its first check to the last worker that goes by it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use evenkeel_config::{self as config, Config};
+use evenkeel_core::DuplicateId;
+use tokio::sync::oneshot;
+
+use super::changes::Changes;
+use super::diff::{Diff, Origin, in_force};
+use crate::cluster::Cluster;
+use crate::lifecycle::{Control, Plan, StartError, bind_listener};
+use crate::listener::{Bound, Door};
+use crate::upstream::{FIRST_LOOKUP, lookup};
+use crate::worker::{Command, Sockets};
+
+/// What becomes of the changes that operators made while the gateway ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OperatorChanges {
+    /// They lie over the new configuration too.
+    #[default]
+    Keep,
+    /// They are forgotten.
+    Forget,
+}
+
+/// Why a reload was refused; all is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// A gateway would not start with it either.
+    #[error(transparent)]
+    Refused(#[from] StartError),
+    /// The gateway is about to leave.
+    #[error("the gateway drains")]
+    Leaving,
+}
+
+impl Control {
+    /// Puts another configuration in force, as a whole or not at all, and says what it changed.
+    ///
+    /// When this returns, every request that begins goes by it. Requests under way finish as they
+    /// began. Sockets that stay are never closed.
+    ///
+    /// # Errors
+    ///
+    /// When a new address cannot be bound, an endpoint id is listed twice, or the gateway drains;
+    /// then all is as it was.
+    pub async fn reload(
+        &self,
+        config: &Config,
+        operators: OperatorChanges,
+    ) -> Result<Changes, ReloadError> {
+        let _turn = self.shared.reloading.lock().await;
+        if self.shared.draining.load(Ordering::Relaxed) {
+            return Err(ReloadError::Leaving);
+        }
+        let old = self.shared.plan.load();
+        let diff = Diff::between(&old.config, config);
+        config.clusters.iter().try_for_each(check_ids)?;
+        let bound = self.bind(config, &diff)?;
+        let names = new_names(config, &old.config);
+        let names = tokio::time::timeout(FIRST_LOOKUP, lookup(names)).await;
+        // Names that are not found in time are looked up again and again, as at the start.
+        let names = names.unwrap_or_default();
+
+        // Nothing fails from here on.
+        let forget = operators == OperatorChanges::Forget;
+        let clusters = clusters(config, &diff, &old, forget, &names)?;
+        let (doors, sockets) = deal(&diff, &old, bound, self.workers.len());
+        let plan = Arc::new(Plan::new(in_force(&old.config, config), clusters, doors));
+        self.shared.plan.publish(Arc::clone(&plan));
+        self.adopt(&plan, sockets).await;
+        self.shared.resolver.ask();
+        for gone in &old.listeners {
+            if plan.listener_at(gone.door()).is_none() {
+                gone.door().remove_file();
+            }
+        }
+        Ok(diff.changes)
+    }
+
+    /// Binds what is new.
+    fn bind(&self, config: &Config, diff: &Diff) -> Result<Vec<Option<Bound>>, StartError> {
+        let listeners = config.listeners.iter().zip(&diff.listeners);
+        listeners
+            .map(|(listener, origin)| match origin {
+                Origin::New => bind_listener(listener, self.workers.len()).map(Some),
+                Origin::Kept(_) | Origin::Changed(_) => Ok(None),
+            })
+            .collect()
+    }
+
+    /// Hands the plan to the workers, and waits until they go by it.
+    async fn adopt(&self, plan: &Arc<Plan>, sockets: Vec<Sockets>) {
+        let mut answers = Vec::with_capacity(self.workers.len());
+        for (worker, sockets) in self.workers.iter().zip(sockets) {
+            let (done, answer) = oneshot::channel();
+            let command = Command::Adopt(Arc::clone(plan), sockets, done);
+            if worker.send(command).await.is_ok() {
+                answers.push(answer);
+            }
+        }
+        self.await_workers(answers).await;
+    }
+}
+
+fn check_ids(cluster: &config::Cluster) -> Result<(), StartError> {
+    let mut seen = BTreeSet::new();
+    let mut endpoints = cluster.endpoints.iter();
+    match endpoints.find(|endpoint| !seen.insert(endpoint.id())) {
+        None => Ok(()),
+        Some(twice) => Err(StartError::Duplicate {
+            cluster: Arc::clone(&cluster.name),
+            error: DuplicateId(twice.shared_id()),
+        }),
+    }
+}
+
+/// The clusters in their new order: those that stay are the same ones, with their new settings.
+fn clusters(
+    config: &Config,
+    diff: &Diff,
+    old: &Plan,
+    forget: bool,
+    names: &BTreeMap<Arc<str>, SocketAddr>,
+) -> Result<Vec<Arc<Cluster>>, StartError> {
+    let mut clusters = Vec::with_capacity(config.clusters.len());
+    for (wanted, origin) in config.clusters.iter().zip(&diff.clusters) {
+        let duplicate = |error| StartError::Duplicate {
+            cluster: Arc::clone(&wanted.name),
+            error,
+        };
+        let cluster = match origin {
+            Origin::New => Arc::new(Cluster::new(wanted.clone()).map_err(duplicate)?),
+            Origin::Kept(place) | Origin::Changed(place) => Arc::clone(&old.clusters[*place]),
+        };
+        if forget || !matches!(origin, Origin::Kept(_)) {
+            cluster
+                .configure(wanted.clone(), forget, names)
+                .map_err(duplicate)?;
+        }
+        clusters.push(cluster);
+    }
+    Ok(clusters)
+}
+
+/// The doors in the order of the new listeners, and the new sockets by worker.
+fn deal(
+    diff: &Diff,
+    old: &Plan,
+    bound: Vec<Option<Bound>>,
+    workers: usize,
+) -> (Vec<Arc<Door>>, Vec<Sockets>) {
+    let mut by_worker: Vec<Sockets> = (0..workers).map(|_| Vec::new()).collect();
+    let mut doors = Vec::with_capacity(bound.len());
+    for (origin, bound) in diff.listeners.iter().zip(bound) {
+        if let Some(bound) = bound {
+            for (own, socket) in by_worker.iter_mut().zip(bound.sockets) {
+                own.push((Arc::clone(&bound.door), socket));
+            }
+            doors.push(bound.door);
+        } else if let Origin::Kept(place) | Origin::Changed(place) = origin {
+            doors.push(Arc::clone(old.listeners[*place].door()));
+        }
+    }
+    (doors, by_worker)
+}
+
+/// The addresses that were not there before: names among them are looked up first.
+fn new_names(config: &Config, old: &Config) -> BTreeSet<Arc<str>> {
+    let addresses = |config: &Config| -> BTreeSet<Arc<str>> {
+        let endpoints = config
+            .clusters
+            .iter()
+            .flat_map(|cluster| &cluster.endpoints);
+        endpoints
+            .map(|endpoint| endpoint.address().into())
+            .collect()
+    };
+    let known = addresses(old);
+    let mut names = addresses(config);
+    names.retain(|name| !known.contains(name));
+    names
+}
