@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::raw::keys::{self, Key, Support};
 use crate::raw::kind::Kind;
+use crate::value::key_source;
 use crate::value::retry_cause;
 
 /// The JSON schema of the file, draft 2020-12, for editors. It holds the supported keys; what needs
@@ -80,6 +81,11 @@ fn value(key: &Key) -> Value {
         }
         Kind::Weight => integer(0, u32::from(u16::MAX)),
         Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+        Kind::Number(least, most) => json!({ "type": "number", "minimum": least, "maximum": most }),
+        Kind::KeySources => {
+            let pattern = key_source::PATTERN;
+            json!({ "type": "array", "items": { "type": "string", "pattern": pattern } })
+        }
         Kind::Duration | Kind::DurationOrZero => {
             json!({ "type": "string", "pattern": "^([0-9]+([.][0-9]+)?(ms|s|m|h)|.*[$][{].*)$" })
         }
@@ -113,7 +119,9 @@ fn value(key: &Key) -> Value {
         | Kind::Address => {
             json!({ "type": "string", "minLength": 1 })
         }
-        Kind::Network | Kind::Endpoint | Kind::RetryCause | Kind::Unknown => json!({}),
+        Kind::KeySource | Kind::Network | Kind::Endpoint | Kind::RetryCause | Kind::Unknown => {
+            json!({})
+        }
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use evenkeel_config::{
-    Capacity, Cluster, Config, Environment, Level, Limits, LoadError, LogFormat, Retry, RetryOn,
-    Runtime, Timeouts, Workers, load, parse,
+    Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits, LoadError,
+    LogFormat, Retry, RetryOn, Runtime, Timeouts, Workers, load, parse,
 };
-use evenkeel_core::{Nanos, PanicThreshold, RetryPolicy};
+use evenkeel_core::{KeyPolicy, MissingKey, Nanos, PanicThreshold, RetryPolicy};
 
 const SHORTEST: &str = r#"
 [[listener]]
@@ -36,7 +36,7 @@ decision = false
 workers = 3
 drain_timeout = "5s"
 instance = "gw-1"
-zone = false
+zone = "z1"
 state_dir = false
 
 [[listener]]
@@ -93,6 +93,12 @@ connect = "1.5s"
 response = "1m"
 idle = "1h"
 pool_idle = "0s"
+
+[cluster.keys]
+strategy = { name = "ring_hash", points = 40, hash = "xxh64", seed = 7 }
+endpoints = ["127.0.0.1:9001"]
+hash = { key = ["header:x-user", "cookie:s", "query:q", "path", "source_ip"], missing = "error", bounded_load = 1.5 }
+subset = { size = 12 }
 "#;
 
 fn right(text: &str, environment: &Environment<'_>) -> Config {
@@ -198,6 +204,7 @@ fn every_key_arrives() {
     assert_eq!(config.runtime.workers.count(64), 3);
     assert_eq!(config.runtime.drain_timeout, Duration::from_secs(5));
     assert_eq!(config.runtime.instance.as_deref(), Some("gw-1"));
+    assert_eq!(config.runtime.zone.as_deref(), Some("z1"));
 
     let [web, free, other] = &config.listeners[..] else {
         panic!("three listeners");
@@ -244,10 +251,33 @@ fn check_retry(retry: &Retry) {
     assert_eq!(retry.budget, budget);
 }
 
-fn check_clusters(clusters: &[Cluster]) {
-    let [z, ab] = clusters else {
-        panic!("two clusters, in the order of the file");
+fn check_keys(cluster: &Cluster) {
+    assert_eq!(cluster.strategy.name(), "ring_hash");
+    assert!(cluster.strategy.is_keyed());
+    let hasher = cluster.strategy.build().hasher().expect("it knows keys");
+    assert_eq!((hasher.algorithm().as_str(), hasher.seed()), ("xxh64", 7));
+    let rules = KeyRules {
+        sources: vec![
+            KeySource::Header("x-user".into()),
+            KeySource::Cookie("s".into()),
+            KeySource::Query("q".into()),
+            KeySource::Path,
+            KeySource::SourceIp,
+        ],
+        policy: KeyPolicy {
+            missing: MissingKey::Error,
+            bounded_load: Some(1.5),
+        },
     };
+    assert_eq!(cluster.keys, rules);
+    assert_eq!(cluster.subset, Some(12));
+}
+
+fn check_clusters(clusters: &[Cluster]) {
+    let [z, ab, keys] = clusters else {
+        panic!("three clusters, in the order of the file");
+    };
+    check_keys(keys);
     assert_eq!((&*z.name, z.strategy.name()), ("z", "random"));
     assert_eq!(
         (z.panic, z.retry.attempts, z.capacity),

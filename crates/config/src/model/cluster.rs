@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
+use super::hash::KeyRules;
 use super::retry::Retry;
 use super::strategy_choice::StrategyChoice;
 
@@ -20,6 +21,10 @@ pub struct Cluster {
     pub endpoints: Vec<Endpoint>,
     /// Below which share of healthy endpoints all of them are used.
     pub panic: PanicThreshold,
+    /// What is taken for the key of a request.
+    pub keys: KeyRules,
+    /// How many endpoints of each tier are left to this gateway; none: all.
+    pub subset: Option<u32>,
     /// How much an endpoint takes at once; none: no limit.
     pub capacity: Option<Capacity>,
     /// What is tried again.
@@ -39,6 +44,8 @@ impl Cluster {
             strategy: StrategyChoice::default(),
             endpoints: Vec::new(),
             panic: PanicThreshold::default(),
+            keys: KeyRules::default(),
+            subset: None,
             capacity: None,
             retry: Retry::default(),
             timeout: Timeouts::default(),

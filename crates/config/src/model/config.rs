@@ -132,6 +132,8 @@ pub struct Runtime {
     pub drain_timeout: Duration,
     /// Who this gateway is; none: the host name.
     pub instance: Option<String>,
+    /// Where this gateway stands; none: zones play no part.
+    pub zone: Option<String>,
 }
 
 impl Default for Runtime {
@@ -140,6 +142,7 @@ impl Default for Runtime {
             workers: Workers::Auto,
             drain_timeout: Duration::from_secs(30),
             instance: None,
+            zone: None,
         }
     }
 }

@@ -46,6 +46,12 @@ impl StrategyChoice {
         &self.params
     }
 
+    /// Whether it chooses by key.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        self.strategy.descriptor().traits.keyed
+    }
+
     /// The strategy.
     #[must_use]
     pub fn build(&self) -> Arc<dyn Strategy> {

@@ -33,6 +33,12 @@ pub(crate) enum Kind {
     IntegerOrLater(u32, u32, &'static str),
     /// A share of one.
     Share,
+    /// A number in a range.
+    Number(f64, f64),
+    /// Where a key may come from.
+    KeySource,
+    /// A list of them.
+    KeySources,
     /// A duration above zero.
     Duration,
     /// A duration, zero too.
@@ -105,6 +111,13 @@ impl fmt::Display for Kind {
                 return write!(f, "\"{word}\" or a whole number from {least} to {most}");
             }
             Self::Share => "a number from 0 to 1",
+            Self::Number(least, most) => {
+                return write!(f, "a number from {least} to {most}");
+            }
+            Self::KeySource => {
+                "header:NAME, cookie:NAME, query:NAME, path or source_ip"
+            }
+            Self::KeySources => "a list of sources, like [\"header:x-user\", \"source_ip\"]",
             Self::Duration => "a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
             Self::DurationOrZero => "a duration, like \"250ms\", \"2s\" or \"0s\"",
             Self::Size(least, most) => {

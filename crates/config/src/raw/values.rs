@@ -148,16 +148,29 @@ impl Walk<'_> {
     /// A share of one.
     pub(crate) fn share(&mut self, section: &Section<'_>, name: &str) -> Option<f64> {
         let entry = section.get(name)?;
-        let share = match entry.value.get_ref() {
+        self.number_within(&entry, 0.0, 1.0)
+    }
+
+    /// A number in the range of its key.
+    pub(crate) fn number(&mut self, section: &Section<'_>, name: &str) -> Option<f64> {
+        let entry = section.get(name)?;
+        let Kind::Number(least, most) = entry.kind else {
+            return None;
+        };
+        self.number_within(&entry, least, most)
+    }
+
+    fn number_within(&mut self, entry: &Entry<'_>, least: f64, most: f64) -> Option<f64> {
+        let number = match entry.value.get_ref() {
             DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
             DeValue::Integer(number) => whole(number).map(|number| number as f64),
             _ => None,
         };
-        let share = share.filter(|share| (0.0..=1.0).contains(share));
-        if share.is_none() {
-            self.wrong(&entry);
+        let number = number.filter(|number| (least..=most).contains(number));
+        if number.is_none() {
+            self.wrong(entry);
         }
-        share
+        number
     }
 
     /// One of the words of its key.
@@ -217,10 +230,16 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
             | Kind::IntegerOrLater(..)
             | Kind::OneOf(_)
             | Kind::Share
+            | Kind::Number(..)
     );
     let list = matches!(
         kind,
-        Kind::Networks | Kind::Endpoints | Kind::FieldNames | Kind::Methods | Kind::RetryCauses
+        Kind::KeySources
+            | Kind::Networks
+            | Kind::Endpoints
+            | Kind::FieldNames
+            | Kind::Methods
+            | Kind::RetryCauses
     );
     match entry.value.get_ref() {
         DeValue::String(text) if numeric && text.parse::<f64>().is_ok() => {

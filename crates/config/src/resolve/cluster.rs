@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{endpoint, retry, strategy};
+use super::{endpoint, hash, retry, strategy};
 use crate::Mistake;
 use crate::model::cluster::{Capacity, Cluster, Sticky, Timeouts};
 use crate::raw::descend::Sub;
@@ -16,6 +16,9 @@ use crate::value::text::check_name;
 
 /// The name of a cookie that has none of its own.
 const COOKIE: &str = "ek";
+
+/// The size of a subset that does not say it.
+const SUBSET: u32 = 20;
 
 /// The peak of a capacity that does not say it.
 const PEAK: u32 = 200;
@@ -45,8 +48,11 @@ fn cluster(
     }
     let _ = walk.word(section, "protocol");
     let timeout = timeout(walk, section);
+    let strategy = strategy::strategy(walk, section).unwrap_or_default();
     let mut cluster = Cluster {
-        strategy: strategy::strategy(walk, section).unwrap_or_default(),
+        keys: hash::keys(walk, section, &strategy),
+        subset: subset(walk, section),
+        strategy,
         panic: panic(walk, section),
         capacity: capacity(walk, section),
         retry: retry::retry(walk, section, &timeout),
@@ -88,6 +94,13 @@ fn panic(walk: &mut Walk<'_>, section: &Section<'_>) -> PanicThreshold {
     };
     let threshold = share.and_then(|share| PanicThreshold::new(share).ok());
     threshold.unwrap_or_default()
+}
+
+fn subset(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<u32> {
+    let Sub::Table(section) = walk.table(section, "subset") else {
+        return None;
+    };
+    Some(walk.integer(&section, "size").unwrap_or(SUBSET))
 }
 
 fn capacity(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Capacity> {

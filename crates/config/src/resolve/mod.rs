@@ -4,6 +4,7 @@ mod cluster;
 mod conflicts;
 pub(crate) mod endpoint;
 mod fields;
+mod hash;
 mod listener;
 mod process;
 mod retry;

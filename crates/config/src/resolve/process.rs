@@ -115,6 +115,15 @@ pub(super) fn runtime(walk: &mut Walk<'_>, top: &Section<'_>) -> Runtime {
             .duration(&section, "drain_timeout")
             .unwrap_or(default.drain_timeout),
         instance: walk.name(&section, "instance"),
+        zone: zone(walk, &section),
+    }
+}
+
+fn zone(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<String> {
+    let entry = section.get("zone")?;
+    match entry.value.get_ref() {
+        DeValue::Boolean(false) => None,
+        _ => walk.name(section, "zone"),
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod address;
 pub(crate) mod duration;
 pub(crate) mod field;
 pub(crate) mod host_pattern;
+pub(crate) mod key_source;
 pub(crate) mod listen_address;
 pub(crate) mod mistake;
 pub(crate) mod network;

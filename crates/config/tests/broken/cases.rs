@@ -168,11 +168,11 @@ pub(super) const LISTENER: &[Case] = &[
     ("[runtime]\nworkers = 0", &[
         "4:11 error: runtime.workers = 0 is not \"auto\" or a whole number from 1 to 1024",
     ]),
-    ("[runtime]\nworkers = \"four\"\ndrain_timeout = \"-1s\"\ninstance = \" \"\nzone = \"a\"\nstate_dir = false", &[
+    ("[runtime]\nworkers = \"four\"\ndrain_timeout = \"-1s\"\ninstance = \" \"\nzone = 7\nstate_dir = false", &[
         "4:11 error: runtime.workers = \"four\" is not \"auto\" or a whole number from 1 to 1024",
         "5:17 error: runtime.drain_timeout: \"-1s\" is negative",
         "6:12 error: runtime.instance: the name \" \" has space around it",
-        "7:1 error: runtime.zone is not supported yet",
+        "7:8 error: runtime.zone = 7 is not a name in quotes",
     ]),
     ("[fleet]\netcd = []", &[
         "3:2 error: fleet is not supported yet",
@@ -242,8 +242,34 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:1 error: unknown key `retrys` in cluster.web, did you mean `retry`?",
     ]),
     ("hash = {}", &[
-        "6:1 error: cluster.web.hash is not supported yet",
+        "6:1 warning: cluster.web.hash has no effect under least_request",
     ]),
+    ("strategy = \"maglev\"\n[cluster.web.hash]\nkey = [\"header:x-user\", \"cookie:s\", \"query:q\", \"path\", \"source_ip\"]\nmissing = \"error\"\nbounded_load = 2", &[]),
+    ("strategy = \"maglev\"\n[cluster.web.hash]\nkey = \"path\"\nmissing = \"none\"\nbounded_load = 1", &[
+        "8:7 error: cluster.web.hash.key = \"path\" is not a list of sources, like [\"header:x-user\", \"source_ip\"]",
+        "9:11 error: cluster.web.hash.missing = \"none\" is not known",
+        "10:16 error: cluster.web.hash.bounded_load = 1 is not a number from 1.01 to 100",
+    ]),
+    ("strategy = \"ring_hash\"\nhash = { key = [\"host\", \"header:\", 5, \"cookie:a b\"] }", &[
+        "7:17 error: cluster.web.hash.key: \"host\" is not where a key can come from",
+        "7:25 error: cluster.web.hash.key: \"\" is not the name of a field",
+        "7:36 error: cluster.web.hash.key: 5 is not header:NAME, cookie:NAME, query:NAME, path or source_ip",
+        "7:39 error: cluster.web.hash.key: \"cookie:a b\" does not name a cookie",
+    ]),
+    ("strategy = \"rendezvous\"\nhash = { key = [] }", &[
+        "7:16 error: cluster.web.hash.key: there are 0 sources",
+    ]),
+    ("strategy = { name = \"maglev\", table_size = 1000 }", &[
+        "6:44 error: cluster.web.strategy: table_size = 1000 is not a prime number from 2 to 5000011",
+    ]),
+    ("strategy = { name = \"peak_ewma\", decay = \"1ms\", tie = 2 }", &[
+        "6:42 error: cluster.web.strategy: decay = \"1ms\" is not a duration from \"100ms\" to \"600s\"",
+        "6:55 error: cluster.web.strategy: tie = 2 is not a number from 0 to 0.9",
+    ]),
+    ("subset = { size = 0 }", &[
+        "6:19 error: cluster.web.subset.size = 0 is not a whole number from 1 to 65535",
+    ]),
+    ("subset = false", &[]),
     ("health = { path = \"/\" }", &[
         "6:1 error: cluster.web.health is not supported yet",
     ]),
