@@ -5,16 +5,16 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use support::backend::CountingBackend;
-use support::{http, start};
+use evenkeel_testkit::Upstream;
+use support::{ask, get, start};
 
 /// How often an endpoint comes or goes.
 const CHANGES: usize = 1000;
 
 #[test]
 fn no_request_is_lost_while_endpoints_come_and_go() {
-    let backends = [(); 4].map(|()| CountingBackend::start());
-    let to = format!("{},id=stays", backends[0].address);
+    let backends = [(); 4].map(|()| Upstream::ok("ok\n"));
+    let to = format!("{},id=stays", backends[0].address());
     let mut gateway = start(&[
         "serve",
         "--listen",
@@ -32,7 +32,7 @@ fn no_request_is_lost_while_endpoints_come_and_go() {
         let (over, answered) = (Arc::clone(&over), Arc::clone(&answered));
         std::thread::spawn(move || {
             while !over.load(Ordering::SeqCst) {
-                let answer = http::get(address, "/");
+                let answer = get(address, "/");
                 assert_eq!(answer.status, 200, "{answer:?}");
                 answered.fetch_add(1, Ordering::SeqCst);
             }
@@ -46,9 +46,9 @@ fn no_request_is_lost_while_endpoints_come_and_go() {
         );
         let body = format!(
             "{{\"id\": \"{one}\", \"address\": \"{}\"}}",
-            backend.address
+            backend.address()
         );
-        let added = http::send(
+        let added = ask(
             admin,
             &format!(
                 "POST {all} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -57,7 +57,7 @@ fn no_request_is_lost_while_endpoints_come_and_go() {
             ),
         );
         assert_eq!(added.status, 201, "{added:?}");
-        let removed = http::send(
+        let removed = ask(
             admin,
             &format!("DELETE {all}/{one} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n"),
         );
@@ -68,16 +68,16 @@ fn no_request_is_lost_while_endpoints_come_and_go() {
         client.join().expect("each of its requests was answered");
     }
     let answered = answered.load(Ordering::SeqCst);
-    let received: usize = backends.iter().map(CountingBackend::received).sum();
+    let received: usize = backends.iter().map(Upstream::count).sum();
     assert!(
         answered > 0 && received == answered,
         "{received} of {answered}"
     );
     assert!(gateway.is_running());
     // All guests are gone: what is asked now goes to the one that stays.
-    let before = backends[0].received();
+    let before = backends[0].count();
     for _ in 0..20 {
-        assert_eq!(http::get(address, "/").status, 200);
+        assert_eq!(get(address, "/").status, 200);
     }
-    assert_eq!(backends[0].received() - before, 20);
+    assert_eq!(backends[0].count() - before, 20);
 }

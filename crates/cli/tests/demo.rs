@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{http, run, start};
+use support::{get, run, start};
 
 const IDS: [&str; 6] = ["fast-1", "fast-2", "fast-3", "fast-4", "medium", "slow"];
 
@@ -57,7 +57,7 @@ fn its_gateway_and_its_api_are_real() {
     let mut demo = start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     let address = demo.address("listening on ");
     let admin = demo.address("admin on ");
-    assert!(IDS.contains(&http::get(address, "/").header("x-backend")));
+    assert!(IDS.contains(&get(address, "/").field("x-backend").expect("a name")));
     let admin = format!("http://{admin}");
     let ended = run(&["endpoint", "remove", "slow", "--admin", &admin]);
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -4,23 +4,26 @@ mod support;
 
 use std::net::SocketAddr;
 
+use evenkeel_testkit::Upstream;
 use serde_json::Value;
-use support::backend::CountingBackend;
-use support::{Finished, Running, file, http, run, start};
+use support::{Finished, Running, file, get, run, start};
 
 /// A gateway before two counting backends.
 struct Scene {
     gateway: Running,
     address: SocketAddr,
     admin: String,
-    a: CountingBackend,
-    b: CountingBackend,
+    a: Upstream,
+    b: Upstream,
 }
 
 impl Scene {
     fn set() -> Self {
-        let (a, b) = (CountingBackend::start(), CountingBackend::start());
-        let (to_a, to_b) = (format!("{},id=a", a.address), format!("{},id=b", b.address));
+        let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
+        let (to_a, to_b) = (
+            format!("{},id=a", a.address()),
+            format!("{},id=b", b.address()),
+        );
         let mut gateway = start(&[
             "serve",
             "--listen",
@@ -67,11 +70,11 @@ impl Scene {
 
     /// Sends requests, and says how many of them each backend received.
     fn traffic(&self, count: usize) -> (usize, usize) {
-        let before = (self.a.received(), self.b.received());
+        let before = (self.a.count(), self.b.count());
         for _ in 0..count {
-            assert_eq!(http::get(self.address, "/").status, 200);
+            assert_eq!(get(self.address, "/").status, 200);
         }
-        (self.a.received() - before.0, self.b.received() - before.1)
+        (self.a.count() - before.0, self.b.count() - before.1)
     }
 }
 
@@ -104,8 +107,8 @@ fn weights_move_traffic_at_once() {
 #[test]
 fn endpoints_come_and_go() {
     let scene = Scene::set();
-    let c = CountingBackend::start();
-    let address = c.address.to_string();
+    let c = Upstream::ok("ok\n");
+    let address = c.address().to_string();
     let told = scene.order(&[
         "endpoint",
         "add",
@@ -125,11 +128,11 @@ fn endpoints_come_and_go() {
         (&"rack 1/c".into(), &"2".into())
     );
     assert_eq!(scene.traffic(40), (10, 10));
-    assert_eq!(c.received(), 20);
+    assert_eq!(c.count(), 20);
     scene.order(&["endpoint", "remove", "rack 1/c"]);
     scene.order(&["endpoint", "remove", "a"]);
     assert_eq!(scene.traffic(10), (0, 10));
-    assert_eq!(c.received(), 20);
+    assert_eq!(c.count(), 20);
     let all: Value = serde_json::from_str(&scene.order(&["endpoint", "list", "--format", "json"]))
         .expect("JSON");
     assert_eq!(all.as_array().map(Vec::len), Some(1));
@@ -267,6 +270,6 @@ fn a_token_is_asked_for_and_taken() {
         "no/such.token",
     ]);
     assert!(ended.only_line(3).contains("no/such.token"));
-    assert_eq!(http::get(address, "/healthz").status, 200);
-    assert_eq!(http::get(address, "/api/v1/clusters").status, 401);
+    assert_eq!(get(address, "/healthz").status, 200);
+    assert_eq!(get(address, "/api/v1/clusters").status, 401);
 }

@@ -2,34 +2,45 @@
 
 mod support;
 
-use support::backend::CountingBackend;
-use support::{file, http, run, start, until};
+use evenkeel_testkit::{Answer, Gate, RawClient, Upstream, eventually};
+use support::{file, get, run, start};
+
+/// A backend whose answers wait behind the gate.
+fn held(gate: &Gate) -> Upstream {
+    let gate = gate.clone();
+    Upstream::answering(move |_| Answer::ok("ok\n").behind(&gate))
+}
 
 #[test]
 fn a_file_becomes_a_gateway() {
-    let (a, b) = (CountingBackend::start(), CountingBackend::start());
+    let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
     let text = format!(
         "[admin]\naddress = \"127.0.0.1:0\"\n\n[runtime]\ndrain_timeout = \"1s\"\n\n[[listener]]\nname = \"web\"\naddress = \"127.0.0.1:0\"\n\
          cluster = \"web\"\n\n[cluster.web]\nstrategy = \"round_robin\"\nendpoints = [\"{}\", \"{}\"]\n",
-        a.address, b.address
+        a.address(),
+        b.address()
     );
     let mut gateway = start(&["serve", &file("web.toml", &text)]);
     let line = gateway.line("listening on ");
     assert!(line.ends_with(" (web)"), "{line}");
     let address = line.trim_end_matches(" (web)").parse().expect("an address");
     let admin = gateway.address("admin on ");
-    until("it is ready", || http::get(admin, "/readyz").status == 200);
+    eventually("it is ready", || get(admin, "/readyz").status == 200);
     for _ in 0..20 {
-        let answer = http::get(address, "/any?thing=1");
-        assert_eq!((answer.status, answer.text.as_str()), (200, "ok\n"));
-        assert!(!answer.header("x-request-id").is_empty());
+        let answer = get(address, "/any?thing=1");
+        assert_eq!((answer.status, answer.text().as_str()), (200, "ok\n"));
+        assert!(
+            answer
+                .field("x-request-id")
+                .is_some_and(|id| !id.is_empty())
+        );
     }
-    assert_eq!(a.received() + b.received(), 20);
+    assert_eq!(a.count() + b.count(), 20);
     assert!(
-        a.received() > 5 && b.received() > 5,
+        a.count() > 5 && b.count() > 5,
         "{} {}",
-        a.received(),
-        b.received()
+        a.count(),
+        b.count()
     );
     gateway.signal("TERM");
     let ended = gateway.wait();
@@ -39,8 +50,8 @@ fn a_file_becomes_a_gateway() {
 
 #[test]
 fn flags_become_a_gateway_and_weights_count() {
-    let (a, b) = (CountingBackend::start(), CountingBackend::start());
-    let (heavy, light) = (format!("{},weight=3", a.address), b.address.to_string());
+    let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
+    let (heavy, light) = (format!("{},weight=3", a.address()), b.address().to_string());
     let mut gateway = start(&[
         "serve",
         "--listen",
@@ -56,9 +67,9 @@ fn flags_become_a_gateway_and_weights_count() {
     ]);
     let address = gateway.address("listening on ");
     for _ in 0..40 {
-        assert_eq!(http::get(address, "/").status, 200);
+        assert_eq!(get(address, "/").status, 200);
     }
-    assert_eq!((a.received(), b.received()), (30, 10));
+    assert_eq!((a.count(), b.count()), (30, 10));
     gateway.signal("INT");
     assert_eq!(gateway.wait().code, Some(0));
 }
@@ -99,8 +110,9 @@ fn a_busy_port_is_named() {
 
 #[test]
 fn a_request_in_flight_outlives_the_signal() {
-    let (backend, go) = CountingBackend::held();
-    let to = backend.address.to_string();
+    let gate = Gate::new();
+    let backend = held(&gate);
+    let to = backend.address().to_string();
     let mut gateway = start(&[
         "serve",
         "--listen",
@@ -112,15 +124,15 @@ fn a_request_in_flight_outlives_the_signal() {
     ]);
     let address = gateway.address("listening on ");
     let admin = gateway.address("admin on ");
-    let request = std::thread::spawn(move || http::get(address, "/"));
-    until("the backend has it", || backend.received() == 1);
+    let request = std::thread::spawn(move || get(address, "/"));
+    eventually("the backend has it", || backend.count() == 1);
     gateway.signal("TERM");
-    until("it is no longer ready", || {
-        http::try_get(admin, "/readyz").is_some_and(|answer| answer.status == 503)
+    eventually("it is no longer ready", || {
+        get(admin, "/readyz").status == 503
     });
-    assert_eq!(http::get(admin, "/healthz").status, 200);
+    assert_eq!(get(admin, "/healthz").status, 200);
     assert!(gateway.is_running());
-    go.send(()).expect("it waits");
+    gate.open();
     assert_eq!(request.join().expect("no panic").status, 200);
     let ended = gateway.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -129,8 +141,8 @@ fn a_request_in_flight_outlives_the_signal() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    let (backend, _never) = CountingBackend::held();
-    let to = backend.address.to_string();
+    let backend = held(&Gate::new());
+    let to = backend.address().to_string();
     let mut gateway = start(&[
         "serve",
         "--listen",
@@ -142,12 +154,10 @@ fn a_second_signal_ends_at_once() {
     ]);
     let address = gateway.address("listening on ");
     let admin = gateway.address("admin on ");
-    std::thread::spawn(move || http::try_get(address, "/"));
-    until("the backend has it", || backend.received() == 1);
+    let _unanswered = RawClient::sending(address, "GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    eventually("the backend has it", || backend.count() == 1);
     gateway.signal("INT");
-    until("it drains", || {
-        http::try_get(admin, "/readyz").is_some_and(|answer| answer.status == 503)
-    });
+    eventually("it drains", || get(admin, "/readyz").status == 503);
     gateway.signal("INT");
     let ended = gateway.wait();
     assert_eq!(ended.code, Some(130), "{ended:?}");
@@ -164,12 +174,12 @@ fn without_an_endpoint_to_choose_the_reason_is_told_and_the_gateway_stays() {
         let mut gateway = start(&["serve", &file("none.toml", &format!("{text}{endpoints}\n"))]);
         let address = gateway.address("listening on ");
         for _ in 0..3 {
-            let answer = http::get(address, "/");
+            let answer = get(address, "/");
             assert_eq!(answer.status, 503, "{answer:?}");
-            let status = answer.header("proxy-status");
+            let status = answer.field("proxy-status").expect("a reason");
             assert!(status.contains("error=destination_unavailable"), "{status}");
             assert!(status.contains("details="), "the reason is told: {status}");
-            let body: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
+            let body: serde_json::Value = serde_json::from_str(&answer.text()).expect("JSON");
             assert_eq!(body["error"], "destination_unavailable");
             assert_eq!(body["cluster"], "c");
         }

@@ -223,14 +223,5 @@ fn every_key_is_described() {
 #[test]
 fn the_reference_page_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/configuration.md");
-    let page = reference();
-    if std::env::var_os("EVENKEEL_BLESS").is_some() {
-        std::fs::write(&path, &page).expect("the page can be written");
-    }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == page,
-        "docs/reference/configuration.md is not what the key table says; to refresh it:\n\
-         EVENKEEL_BLESS=1 cargo test -p evenkeel-config reference"
-    );
+    evenkeel_testkit::golden(path, &reference());
 }

@@ -8,6 +8,7 @@ use evenkeel_core::{
     Endpoint, KeyPolicy, Membership, Nanos, NoEndpoint, PanicThreshold, PickContext, Picker,
     PickerSeed, Snapshot,
 };
+use evenkeel_testkit::golden;
 
 /// The strategies that choose by key, and some of their other forms: name, strategy, parameters.
 fn forms() -> Vec<(&'static str, Arc<dyn Strategy>)> {
@@ -63,7 +64,7 @@ fn checksum(snapshot: &Snapshot) -> u64 {
     table.checksum().expect("a table of keys")
 }
 
-/// B02: no release moves keys unnoticed. After a change on purpose, run with `EVENKEEL_BLESS=1`.
+/// B02: no release moves keys unnoticed.
 #[test]
 fn b02_keys_go_where_they_went_in_the_last_release() {
     for (form, strategy) in forms() {
@@ -77,11 +78,7 @@ fn b02_keys_go_where_they_went_in_the_last_release() {
             "{}/tests/golden/keys/{form}.txt",
             env!("CARGO_MANIFEST_DIR")
         );
-        if std::env::var_os("EVENKEEL_BLESS").is_some() {
-            std::fs::write(&path, &text).expect("a file of homes");
-        }
-        let golden = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(text == golden, "{form} sends keys elsewhere than in {path}");
+        golden(path, &text);
     }
 }
 

@@ -4,6 +4,7 @@ mod toys;
 
 use evenkeel_core::strategy::{Value, registry};
 use evenkeel_core::{Admin, Endpoint, Membership, PickContext, Picker, PickerSeed};
+use evenkeel_testkit::golden;
 use evenkeel_testkit::laws::{self, Law, Subject};
 
 /// The subject of a module below: a strategy by its name, or one of its other forms.
@@ -110,20 +111,12 @@ fn the_list_above_is_complete() {
 }
 
 /// The choices of a fixed seed, as committed: a change of platform or release must not change them.
-/// After a change on purpose, run with `EVENKEEL_BLESS=1`.
 #[test]
 fn choices_are_as_committed() {
     for strategy in STRATEGIES {
         let path = format!("{}/tests/golden/{strategy}.txt", env!("CARGO_MANIFEST_DIR"));
         let choices = laws::sequence(&subject(strategy)).expect("choices");
-        if std::env::var_os("EVENKEEL_BLESS").is_some() {
-            std::fs::write(&path, &choices).expect("a file of choices");
-        }
-        let golden = std::fs::read_to_string(&path).expect("a file of choices");
-        assert_eq!(
-            choices, golden,
-            "{strategy} chooses otherwise than in {path}"
-        );
+        golden(path, &choices);
     }
 }
 

@@ -16,6 +16,7 @@ mod client;
 mod deadline;
 #[cfg(feature = "gateway")]
 mod gateway;
+mod golden;
 pub mod laws;
 mod message;
 mod silent;
@@ -25,6 +26,7 @@ pub use client::RawClient;
 pub use deadline::{Deadline, PATIENCE, eventually};
 #[cfg(feature = "gateway")]
 pub use gateway::{Gateway, config};
+pub use golden::golden;
 pub use message::{Head, Response};
 pub use silent::{Blackhole, Refusing};
 pub use upstream::{Act, Answer, Gate, Received, Script, Upstream};

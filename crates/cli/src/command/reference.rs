@@ -34,15 +34,7 @@ One binary, `evenkeel`. `evenkeel COMMAND --help` and `evenkeel man COMMAND` say
 #[test]
 fn the_reference_is_what_the_commands_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
-    let wanted = page();
-    if std::env::var_os("EVENKEEL_BLESS").is_some() {
-        std::fs::write(&path, &wanted).expect("the page can be written");
-    }
-    let found = std::fs::read_to_string(&path).expect("the page is there");
-    assert!(
-        found == wanted,
-        "docs/reference/cli.md is stale: EVENKEEL_BLESS=1 cargo test -p evenkeel reference"
-    );
+    evenkeel_testkit::golden(path, &page());
 }
 
 fn page() -> String {

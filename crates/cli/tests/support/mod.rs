@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub(crate) mod backend;
-pub(crate) mod http;
-
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use evenkeel_testkit::{RawClient, Response};
 
 /// How long anything may take. Nothing is judged by it: it ends tests that would hang.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -166,15 +165,17 @@ pub(crate) fn file(name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-/// Waits until it is so.
+/// Asks for a path, on a connection of its own.
 #[track_caller]
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let pause = Duration::from_millis(10);
-    for _ in 0..PATIENCE.as_millis() / pause.as_millis() {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(pause);
-    }
-    panic!("it never came to be that {what}");
+pub(crate) fn get(address: SocketAddr, path: &str) -> Response {
+    ask(
+        address,
+        &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"),
+    )
+}
+
+/// Sends a request as it is written, on a connection of its own.
+#[track_caller]
+pub(crate) fn ask(address: SocketAddr, request: &str) -> Response {
+    RawClient::sending(address, request).response()
 }
