@@ -16,8 +16,10 @@ mod metrics;
 mod path;
 mod probes;
 mod problem;
+mod reloader;
 mod server;
 mod timestamp;
 
 pub use path::path_segment;
+pub use reloader::{Fingerprint, ReloadFailure, Reloaded, Reloader};
 pub use server::{router, serve};

@@ -6,13 +6,15 @@ use axum::http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An error as a caller sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
+    /// All mistakes of a text, if it is about one.
+    diagnostics: Option<Value>,
 }
 
 impl Problem {
@@ -21,6 +23,15 @@ impl Problem {
         Self {
             status,
             detail: detail.into(),
+            diagnostics: None,
+        }
+    }
+
+    /// Adds the mistakes of a text, as an extension member.
+    pub(crate) fn with_diagnostics(self, diagnostics: Value) -> Self {
+        Self {
+            diagnostics: Some(diagnostics),
+            ..self
         }
     }
 
@@ -51,13 +62,16 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let Some(problem) = response.extensions_mut().remove::<Problem>() else {
         return response;
     };
-    let document = json!({
+    let mut document = json!({
         "type": "about:blank",
         "title": problem.status.canonical_reason().unwrap_or("Error"),
         "status": problem.status.as_u16(),
         "detail": problem.detail,
         "instance": instance,
     });
+    if let Some(diagnostics) = problem.diagnostics {
+        document["diagnostics"] = diagnostics;
+    }
     let text = document.to_string();
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);

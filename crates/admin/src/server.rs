@@ -8,10 +8,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::routing::get;
 use evenkeel_config::Token;
-use evenkeel_gateway::Control;
 use tokio::net::TcpListener;
 
 use crate::guests::Guests;
+use crate::reloader::Reloader;
 use crate::{api, auth, metrics, probes, problem};
 
 /// The most bytes of a request's body.
@@ -24,19 +24,20 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 /// When the listener fails.
 pub async fn serve(
     listener: TcpListener,
-    control: Control,
+    reloader: Reloader,
     token: Option<Token>,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    axum::serve(Guests::new(listener), router(control, token))
+    axum::serve(Guests::new(listener), router(reloader, token))
         .with_graceful_shutdown(end)
         .await
 }
 
 /// The admin API as a service, without a socket.
-pub fn router(control: Control, token: Option<Token>) -> Router {
+pub fn router(reloader: Reloader, token: Option<Token>) -> Router {
+    let control = reloader.control().clone();
     let guarded = Router::new()
-        .nest("/api/v1", api::router())
+        .nest("/api/v1", api::router(reloader))
         .route("/metrics", get(metrics::scrape))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)

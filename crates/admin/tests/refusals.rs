@@ -125,7 +125,7 @@ async fn wrong_changes_change_nothing() {
         (r#"{"weight": 3, "admin": "gone"}"#, "admin \"gone\" is not"),
         (
             r#"{"weight": 3, "address": "h:1"}"#,
-            "unknown key `address`",
+            "unknown key \"address\"",
         ),
     ] {
         let detail = host.call("PATCH", &path, body).await.problem(422);
@@ -294,4 +294,18 @@ async fn junk_is_answered_and_breaks_nothing() {
     let endpoints = host.get(ENDPOINTS).await.json();
     assert!(endpoints.as_array().is_some_and(|all| all.len() >= 2));
     support::exposition::read(&host.get("/metrics").await.text);
+}
+
+#[tokio::test]
+async fn a_gateway_without_a_file_has_nothing_to_reload() {
+    let host = Host::start(None).await;
+    let answer = host.send("POST", "/api/v1/reload", &[], b"").await;
+    assert!(answer.problem(409).contains("without a file"));
+    let answer = host.send("POST", "/api/v1/reload?overrides=all", &[], b"").await;
+    assert!(answer.problem(422).contains("overrides=drop"));
+    let origin = [("origin", "https://example.com")];
+    for path in ["/api/v1/reload", "/api/v1/check"] {
+        let answer = host.send("POST", path, &origin, b"").await;
+        assert!(answer.problem(403).contains("https://example.com"));
+    }
 }

@@ -25,6 +25,35 @@ pub(crate) fn event_loop() -> Result<Runtime, Failure> {
         .map_err(|error| Failure::runtime(format!("cannot start an event loop: {error}")))
 }
 
+/// Waits for the signal that asks a process to read its files again; never comes where nothing is to
+/// be read, and the signal does what it always does there.
+pub(crate) struct ReloadSignal(Option<Signal>);
+
+impl ReloadSignal {
+    /// Listens from now on, if there is a file; must be called within an event loop.
+    pub(crate) fn listen(has_file: bool) -> Result<Self, Failure> {
+        if !has_file {
+            return Ok(Self(None));
+        }
+        let hangup = signal(SignalKind::hangup());
+        hangup.map(Some).map(Self).map_err(deaf)
+    }
+
+    /// Waits for the next one. May be dropped and called again.
+    pub(crate) async fn next(&mut self) {
+        match &mut self.0 {
+            Some(hangup) => {
+                let _ = hangup.recv().await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn deaf(error: std::io::Error) -> Failure {
+    Failure::runtime(format!("cannot listen for signals: {error}"))
+}
+
 /// The two ways in which a process is asked to end.
 pub(crate) struct EndSignals {
     interrupt: Signal,
@@ -34,10 +63,7 @@ pub(crate) struct EndSignals {
 impl EndSignals {
     /// Listens from now on; must be called within an event loop.
     pub(crate) fn listen() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::runtime(format!("cannot listen for signals: {error}")))
-        };
+        let listen = |kind| signal(kind).map_err(deaf);
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use evenkeel_admin::Reloader;
 use evenkeel_config::Token;
-use evenkeel_gateway::Control;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -29,7 +29,7 @@ impl AdminServer {
     /// Serves on this thread's event loop.
     pub(crate) fn start(
         listener: TcpListener,
-        control: Control,
+        reloader: Reloader,
         token: Option<Token>,
     ) -> Result<Self, Failure> {
         let address = listener
@@ -41,7 +41,7 @@ impl AdminServer {
                 // It ends by being dropped.
                 let _ = ended.await;
             };
-            if let Err(error) = evenkeel_admin::serve(listener, control, token, ended).await {
+            if let Err(error) = evenkeel_admin::serve(listener, reloader, token, ended).await {
                 tracing::error!(%error, "the admin API ended");
             }
         });

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::endpoint_view::EndpointView;
 use super::named::NamedCluster;
+use super::overrides::{self, OverrideView};
 use super::strategy::StrategyView;
 
 /// A cluster as the API tells it.
@@ -18,8 +19,8 @@ pub(super) struct ClusterView {
     endpoints: Vec<EndpointView>,
     panic: bool,
     totals: TotalsView,
-    /// What was changed by the API over the file, once files are read again.
-    overrides: [(); 0],
+    /// What was changed by the API over the file.
+    overrides: Vec<OverrideView>,
 }
 
 /// Sums over the endpoints of a cluster, and the answers that the gateway made itself.
@@ -52,7 +53,7 @@ fn view(cluster: &Cluster) -> ClusterView {
         panic: cluster.is_in_panic(),
         totals: totals(&endpoints, &cluster.own_totals()),
         endpoints: endpoints.iter().map(EndpointView::from).collect(),
-        overrides: [],
+        overrides: overrides::views(&cluster.overrides()),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::fmt::Error;
 
 use evenkeel_core::Nanos;
-use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram};
+use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram, TurnedAway};
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, MetricEncoder, NoLabelSet,
 };
@@ -41,6 +41,8 @@ impl prometheus_client::collector::Collector for Collector {
         decisions(&mut encoder, &samples)?;
         upstream_connections(&mut encoder, &samples)?;
         connections(&mut encoder, &self.control)?;
+        rejected(&mut encoder, &self.control)?;
+        reloads(&mut encoder, &self.control)?;
         build(&mut encoder)
     }
 }
@@ -171,6 +173,33 @@ fn connections(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result
     for listener in control.listeners() {
         let labels = [("listener", listener.name())];
         gauge(&mut family, &labels, listener.connections() as u64)?;
+    }
+    Ok(())
+}
+
+fn rejected(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let (name, help) = (
+        "connections_rejected",
+        "Connections of clients that were not let in",
+    );
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for listener in control.listeners() {
+        for reason in TurnedAway::ALL {
+            let labels = [("listener", listener.name()), ("reason", reason.as_str())];
+            counter(&mut family, &labels, listener.turned_away(reason))?;
+        }
+    }
+    Ok(())
+}
+
+fn reloads(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let (name, help) = (
+        "config_reloads",
+        "Reloads of the configuration by how they ended",
+    );
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (result, count) in ["success", "failure"].into_iter().zip(control.reloads()) {
+        counter(&mut family, &[("result", result)], count)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ pub(crate) mod exposition;
 
 use std::net::SocketAddr;
 
+use evenkeel_admin::Reloader;
 use evenkeel_config::{Environment, Token, parse};
 use evenkeel_gateway::{Control, Gateway};
 use serde_json::Value;
@@ -57,8 +58,8 @@ impl Host {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let token = token.map(|text| Token::new(text).expect("a token"));
-        let served =
-            evenkeel_admin::serve(listener, control.clone(), token, std::future::pending());
+        let reloader = Reloader::without_file(control.clone());
+        let served = evenkeel_admin::serve(listener, reloader, token, std::future::pending());
         tokio::spawn(served);
         Self {
             control,

@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 
+use evenkeel_admin::{Fingerprint, Reloader};
 use evenkeel_config::{Config, LoadError};
-use evenkeel_gateway::{Control, Gateway};
+use evenkeel_gateway::{Control, Gateway, OperatorChanges};
 
 use crate::exit::{Code, Failure};
-use crate::host::{EndSignals, event_loop, seed};
+use crate::host::{EndSignals, ReloadSignal, event_loop, seed};
 use crate::serving::{AdminServer, bind_admin};
 use crate::{Outcome, log, output};
 
 /// Run the gateway
 ///
 /// From a file, or without one from --listen and --to. Prints the addresses it listens on; the log
-/// goes to stderr. SIGTERM and Ctrl-C let requests finish first; a second one ends at once.
+/// goes to stderr. SIGTERM and Ctrl-C let requests finish first; a second one ends at once. A file that
+/// has changed is put in force within seconds, and at once on SIGHUP; a wrong one changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   evenkeel serve evenkeel.toml
@@ -46,9 +48,12 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self) -> Outcome {
+        // Before it is read: what changes in between is noticed then.
+        let seen = self.config.as_deref().and_then(Fingerprint::of);
         let config = self.config()?;
         log::start(config.log);
-        event_loop()?.block_on(serve(&config))
+        let file = self.config.map(|path| (path, seen));
+        event_loop()?.block_on(serve(&config, file))
     }
 
     fn config(&self) -> Result<Config, Failure> {
@@ -80,8 +85,12 @@ pub(super) fn refused(error: LoadError) -> Failure {
     }
 }
 
-async fn serve(config: &Config) -> Outcome {
+/// The file, and what was in it when it was read.
+type Source = (PathBuf, Option<Fingerprint>);
+
+async fn serve(config: &Config, file: Option<Source>) -> Outcome {
     let mut signals = EndSignals::listen()?;
+    let mut hangup = ReloadSignal::listen(file.is_some())?;
     let admin = match &config.admin {
         Some(admin) => Some((bind_admin(admin.address).await?, admin.token.clone())),
         None => None,
@@ -90,28 +99,44 @@ async fn serve(config: &Config) -> Outcome {
         .await
         .map_err(Failure::runtime)?;
     let control = gateway.control();
+    let reloader = match file {
+        Some((path, seen)) => Reloader::of_file(control.clone(), path, seen),
+        None => Reloader::without_file(control.clone()),
+    };
     let admin = match admin {
-        Some((listener, token)) => Some(AdminServer::start(listener, control.clone(), token)?),
+        Some((listener, token)) => Some(AdminServer::start(listener, reloader.clone(), token)?),
         None => None,
     };
     announce(&control, admin.as_ref())?;
-    signals.next().await;
+    tokio::select! {
+        () = signals.next() => {}
+        () = reloader.watch() => {}
+        () = reload_on(&mut hangup, &reloader) => {}
+    }
     tracing::info!("draining; a second signal ends at once");
     tokio::select! {
-        finished = gateway.drain() => ended(finished, config),
+        finished = gateway.drain() => {
+            ended(finished);
+            Ok(())
+        }
         () = signals.next() => Err(Failure::silent(Code::Interrupted)),
     }
 }
 
-/// Whoever waited for the drain wants to know whether it cut anybody off.
-fn ended(finished: bool, config: &Config) -> Outcome {
-    if finished {
-        return Ok(());
+/// Reloads at each signal, for ever.
+async fn reload_on(hangup: &mut ReloadSignal, reloader: &Reloader) {
+    loop {
+        hangup.next().await;
+        // How it ended has been counted and logged.
+        let _ = reloader.reload(OperatorChanges::Keep).await;
     }
-    Err(Failure::runtime(format!(
-        "requests were still in flight after the drain timeout of {:?} and were cut",
-        config.runtime.drain_timeout
-    )))
+}
+
+/// What was cut is told, but it is an end as asked for: the time to finish was set by the operator.
+fn ended(finished: bool) {
+    if !finished {
+        tracing::warn!("requests were still in flight after runtime.drain_timeout and were cut");
+    }
 }
 
 fn announce(control: &Control, admin: Option<&AdminServer>) -> Outcome {

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use evenkeel_admin::Reloader;
 use evenkeel_config::{Cluster, Config, Listener, Log, Runtime};
 use evenkeel_gateway::{Control, Gateway, StartError};
 use tokio::net::TcpListener;
@@ -51,7 +52,7 @@ impl Stage {
         let gateway = gateway.map_err(Failure::runtime)?;
         let control = gateway.control();
         Ok(Self {
-            admin: AdminServer::start(admin, control.clone(), None)?,
+            admin: AdminServer::start(admin, Reloader::without_file(control.clone()), None)?,
             gateway,
             control,
         })
@@ -64,9 +65,9 @@ impl Stage {
 
     /// Where the gateway listens.
     pub(super) fn address(&self) -> SocketAddr {
-        self.control
-            .listeners()
-            .first()
+        let listeners = self.control.listeners();
+        let first = listeners.first();
+        first
             .and_then(|listener| listener.address().ip())
             .unwrap_or(LISTEN)
     }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Admin, DuplicateId, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Standing,
+    unpoisoned,
 };
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
@@ -16,6 +17,7 @@ use super::overlay::Overrides;
 use super::target::Target;
 use super::view::{Policies, View};
 use crate::affinity::Tags;
+use crate::clock::time_of_day;
 
 /// A cluster: its members, what is published of them, and what has been counted.
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl Cluster {
     /// When an endpoint id is listed twice.
     pub(crate) fn new(config: config::Cluster) -> Result<Self, DuplicateId> {
         let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
-        membership.set_panic(config.panic);
+        set_policies(&mut membership, &config);
         membership.replace(config.endpoints.clone())?;
         let policies = Policies::from(&config);
         let mut targets = BTreeMap::new();
@@ -225,7 +227,7 @@ impl Cluster {
             let configured = config.strategy.build();
             let strategy = overrides.strategy().map_or(configured, Arc::clone);
             state.membership.set_strategy(strategy);
-            state.membership.set_panic(config.panic);
+            set_policies(&mut state.membership, &config);
             state.policies = Policies::from(&config);
             (state.config, state.overrides) = (config, overrides);
             Some(())
@@ -351,12 +353,18 @@ impl Cluster {
 
     // Nothing panics while it holds these locks, so a poisoned one is whole.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.state.lock())
     }
 
     fn counters(&self) -> MutexGuard<'_, Counters> {
-        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.counters.lock())
     }
+}
+
+/// What a configuration says of decisions beside endpoints and strategy: at the start, and at each
+/// reload.
+fn set_policies(membership: &mut Membership, config: &config::Cluster) {
+    membership.set_panic(config.panic);
 }
 
 fn report(state: &State, view: &View, counters: &Counters, index: usize) -> EndpointReport {
@@ -398,7 +406,7 @@ fn view(
     let snapshot = membership.snapshot();
     let old = std::mem::take(targets);
     let old_since = std::mem::take(since);
-    let now = wall_clock();
+    let now = time_of_day();
     for (index, endpoint) in snapshot.endpoints().iter().enumerate() {
         let id = endpoint.shared_id();
         let target = Target::new(endpoint);
@@ -421,12 +429,4 @@ fn view(
         snapshot,
         policies,
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "people read this time; nothing is decided by it"
-)]
-fn wall_clock() -> SystemTime {
-    SystemTime::now()
 }

@@ -37,6 +37,9 @@ pub enum ReloadError {
     /// The gateway is about to leave.
     #[error("the gateway drains")]
     Leaving,
+    /// The process ends, or this met a mistake of ours; see the log.
+    #[error("the reload did not come to its end")]
+    Interrupted,
 }
 
 impl Control {
@@ -49,7 +52,21 @@ impl Control {
     ///
     /// When a new address cannot be bound, an endpoint id is listed twice, or the gateway drains;
     /// then all is as it was.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped, it goes on by itself, so that no worker is left behind.
     pub async fn reload(
+        &self,
+        config: &Config,
+        operators: OperatorChanges,
+    ) -> Result<Changes, ReloadError> {
+        let (control, config) = (self.clone(), config.clone());
+        let task = tokio::spawn(async move { control.reload_now(&config, operators).await });
+        task.await.unwrap_or(Err(ReloadError::Interrupted))
+    }
+
+    async fn reload_now(
         &self,
         config: &Config,
         operators: OperatorChanges,
