@@ -96,7 +96,7 @@ async fn wrong_endpoints_are_refused_with_the_reason() {
         (r#"{"address": "h:1", "weight": -1}"#, "weight -1"),
         (r#"{"address": "h:1", "weight": "2"}"#, "weight \"2\""),
         (r#"{"address": "h:1", "weight": 65536}"#, "0 to 65535"),
-        (r#"{"address": "h:1", "wieght": 2}"#, "`wieght`"),
+        (r#"{"address": "h:1", "wieght": 2}"#, "\"wieght\""),
         (r#"{"address": "h:1", "id": ""}"#, "empty"),
         (r#"{"address": "h:1", "labels": {"v": 2}}"#, "label \"v\""),
     ] {

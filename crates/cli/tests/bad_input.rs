@@ -32,7 +32,7 @@ fn every_mistake_of_a_file_is_exit_3_and_names_the_thing_and_what_is_right() {
         ("an unknown strategy", with("strategy = \"least_requst\"\nendpoints = []"), &["least_requst", "least_request"]),
         ("an unknown parameter", with("strategy = { name = \"random\", seed = 1 }\nendpoints = []"), &["random", "seed"]),
         ("an unknown cluster", "[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"wbe\"\n[cluster.web]\nendpoints = []\n".to_owned(), &["wbe", "web"]),
-        ("an unknown key", with("endpoint = []\nendpoints = []"), &["`endpoint`", "`endpoints`"]),
+        ("an unknown key", with("endpoint = []\nendpoints = []"), &["\"endpoint\"", "\"endpoints\""]),
         ("port 0", with("endpoints = [\"127.0.0.1:0\"]"), &["127.0.0.1:0", "port"]),
         ("port 70000", with("endpoints = [\"127.0.0.1:70000\"]"), &["70000", "65535"]),
         ("no port", with("endpoints = [\"127.0.0.1\"]"), &["127.0.0.1", "port"]),

@@ -125,10 +125,9 @@ fn with(endpoint: Endpoint, key: &str, value: &str) -> Result<Endpoint, Mistake>
         "tier" => Ok(endpoint.with_tier(parse_number(key, value, 0, 255)? as u8)),
         "capacity" => Ok(endpoint.with_capacity(parse_number(key, value, 1, 1_000_000)?)),
         _ => {
-            let hint = evenkeel_core::nearest(key, KEYS)
-                .map_or_else(String::new, |meant| format!(", did you mean `{meant}`?"));
+            let hint = evenkeel_core::did_you_mean(key, KEYS);
             let help = format!("the keys are {}", KEYS.join(", "));
-            Err(Mistake::new(format!("unknown key `{key}`{hint}"), help))
+            Err(Mistake::new(format!("unknown key {key:?}{hint}"), help))
         }
     }
 }
@@ -254,7 +253,7 @@ mod tests {
             ),
             (
                 "127.0.0.1:9001,wieght=5",
-                "unknown key `wieght`, did you mean `weight`?",
+                "unknown key \"wieght\", did you mean \"weight\"?",
             ),
             (
                 "127.0.0.1:9001,5",

@@ -175,7 +175,7 @@ mod tests {
         for part in [
             "address of the endpoint: the address \"127.0.0.1\" has no port",
             "weight 0.5 of the endpoint is not a whole number from 0 to 65535",
-            "unknown key `wieght` in the endpoint, did you mean `weight`?",
+            "unknown key \"wieght\" in the endpoint, did you mean \"weight\"?",
         ] {
             assert!(words.contains(part), "{words}");
         }

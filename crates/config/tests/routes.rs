@@ -135,7 +135,7 @@ const BROKEN: &[(&str, &[&str])] = &[
         "5:12 error: listener.route.clusters = \"web\" is not a table of clusters with weights, like { stable = 95, canary = 5 }",
     ]),
     ("cluster = \"web\"\nhsot = \"a\"\npriority = \"critical\"\nlabels = { a = \"b\" }\nlabels_fallback = \"any\"", &[
-        "6:1 error: unknown key `hsot` in listener.route, did you mean `host`?",
+        "6:1 error: unknown key \"hsot\" in listener.route, did you mean \"host\"?",
         "7:1 error: listener.route.priority is not supported yet",
         "8:1 error: listener.route.labels is not supported yet",
         "9:1 error: listener.route.labels_fallback is not supported yet",

@@ -1,6 +1,7 @@
 //! Time as an argument: the core never reads a clock.
 
 use std::ops::Add;
+use std::time::Duration;
 
 /// A point in time, or a span of it, in nanoseconds of the host's monotonic clock.
 ///
@@ -35,6 +36,13 @@ impl Nanos {
     }
 }
 
+impl From<Duration> for Nanos {
+    /// Spans of more than some 584 years are that long.
+    fn from(span: Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Add for Nanos {
     type Output = Self;
 
@@ -51,5 +59,11 @@ mod tests {
     fn a_step_back_is_no_age() {
         assert_eq!(Nanos(5).since(Nanos(9)), Nanos(0));
         assert_eq!(Nanos(9).since(Nanos(5)), Nanos(4));
+    }
+
+    #[test]
+    fn the_longest_spans_are_as_long_as_can_be() {
+        assert_eq!(Nanos::from(Duration::from_micros(3)), Nanos(3_000));
+        assert_eq!(Nanos::from(Duration::MAX), Nanos(u64::MAX));
     }
 }

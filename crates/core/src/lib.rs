@@ -62,8 +62,10 @@ pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
 pub use gate::{RequestWindow, RetryBudget, RetryPolicy};
 pub use health::panic::{NotAThreshold, PanicThreshold};
 pub use load::{Cost, InFlight, Load, PeakEwma};
-pub use membership::{DuplicateId, KeyPolicy, Membership, MissingKey, UnknownEndpoint};
-pub use nearest::nearest;
+pub use membership::{
+    DuplicateId, FULL_WEIGHT, KeyPolicy, Membership, MissingKey, UnknownEndpoint,
+};
+pub use nearest::{did_you_mean, nearest};
 pub use pick::context::{Attempts, NoEndpoint, PickContext};
 pub use pick::lease::{Lease, Outcome};
 pub use pick::picker::{LoadReport, Picker, PickerSeed};
@@ -71,6 +73,7 @@ pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt,
 pub use published::{Published, Reader};
 pub use rng::Rng;
 pub use snapshot::{Candidate, Group, Snapshot, Standing};
+pub use sync::unpoisoned;
 pub use tier::labels::LabelSelector;
 pub use tier::shares::{TierHealth, TierShare, tier_shares};
 pub use tier::subset::Subset;

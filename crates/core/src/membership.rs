@@ -24,8 +24,9 @@ pub struct DuplicateId(pub Arc<str>);
 #[error("there is no endpoint {0:?}")]
 pub struct UnknownEndpoint(pub Arc<str>);
 
-/// Full weight, in the 1/256 in which effective weights are counted.
-pub(crate) const FULL: u16 = 256;
+/// What a configured weight of 1 is in effective weights, which count 1/256 of it. Also the factor of an
+/// endpoint that has warmed up.
+pub const FULL_WEIGHT: u16 = 256;
 
 static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
@@ -167,7 +168,7 @@ impl Membership {
             if member.endpoint.address() != endpoint.address() {
                 member.state.start_anew();
                 member.healthy = true;
-                member.factor = FULL;
+                member.factor = FULL_WEIGHT;
             }
             member.endpoint = Arc::new(endpoint);
             return false;
@@ -185,7 +186,7 @@ impl Membership {
             endpoint: Arc::new(endpoint),
             admin: Admin::Enabled,
             healthy: true,
-            factor: FULL,
+            factor: FULL_WEIGHT,
             state,
         };
         self.members.insert(id, member);

@@ -15,6 +15,17 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
+/// How a message goes on after a mistyped name: `, did you mean "NAME"?` with the [`nearest`] of those
+/// that are known, or not at all.
+#[must_use]
+pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    suggestion(nearest(given, known))
+}
+
+pub(crate) fn suggestion(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |meant| format!(", did you mean {meant:?}?"))
+}
+
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
@@ -37,7 +48,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::*;
 
     #[test]
     fn a_slip_finds_its_name_and_nonsense_finds_none() {
@@ -47,5 +58,7 @@ mod tests {
         assert_eq!(nearest("least_conn", names), None);
         assert_eq!(nearest("x", names), None);
         assert_eq!(nearest("", names), None);
+        assert_eq!(did_you_mean("retyr", names), ", did you mean \"retry\"?");
+        assert_eq!(did_you_mean("x", names), "");
     }
 }

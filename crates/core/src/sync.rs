@@ -5,9 +5,14 @@ pub(crate) use loom::sync::{Mutex, MutexGuard as Guard, atomic};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Mutex, MutexGuard as Guard, atomic};
 
+use std::sync::{LockResult, PoisonError};
+
 /// Takes a lock whose critical sections never panic half way, so a poisoned one is still whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Guard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    unpoisoned(mutex.lock())
+}
+
+/// What a lock gives, for critical sections that never panic half way: a poisoned one is whole.
+pub fn unpoisoned<T>(locked: LockResult<T>) -> T {
+    locked.unwrap_or_else(PoisonError::into_inner)
 }

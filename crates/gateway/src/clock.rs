@@ -1,6 +1,6 @@
-//! The one place where the gateway reads the time.
+//! The one place where the gateway reads the time: a clock to decide by, and the time of day to tell.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use evenkeel_core::Nanos;
 
@@ -24,8 +24,14 @@ impl Clock {
     #[inline]
     #[must_use]
     pub fn now(&self) -> Nanos {
-        Nanos(self.origin.elapsed().as_nanos() as u64)
+        Nanos::from(self.origin.elapsed())
     }
+}
+
+/// The time of day, for people to read: nothing is decided by it.
+#[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+pub(crate) fn time_of_day() -> SystemTime {
+    SystemTime::now()
 }
 
 /// A span as the runtime's timers take it.

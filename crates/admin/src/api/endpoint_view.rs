@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::{Admin, Nanos, Standing};
+use evenkeel_core::{Admin, FULL_WEIGHT, Nanos, Standing};
 use evenkeel_gateway::{EndpointReport, Histogram};
 use serde::Serialize;
 use serde_json::Number;
 
 use crate::timestamp::rfc3339;
-
-/// How many units of effective weight make one of configured weight.
-const FULL: u32 = 256;
 
 /// An endpoint as the API tells it.
 #[derive(Serialize)]
@@ -102,10 +99,11 @@ fn reason(report: &EndpointReport) -> &'static str {
 
 /// Effective weight in units of configured weight: whole numbers as such.
 fn in_units(weight: u32) -> Number {
-    if weight.is_multiple_of(FULL) {
-        return Number::from(weight / FULL);
+    let unit = u32::from(FULL_WEIGHT);
+    if weight.is_multiple_of(unit) {
+        return Number::from(weight / unit);
     }
-    Number::from_f64(f64::from(weight) / f64::from(FULL)).unwrap_or_else(|| Number::from(0))
+    Number::from_f64(f64::from(weight) / f64::from(unit)).unwrap_or_else(|| Number::from(0))
 }
 
 /// Milliseconds to a thousandth.

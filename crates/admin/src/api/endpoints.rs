@@ -103,10 +103,9 @@ fn changes(body: &Value) -> Result<(Option<u16>, Option<Admin>), String> {
         return Err("the change is not an object like {\"weight\": 5}".to_owned());
     };
     if let Some(unknown) = fields.keys().find(|key| !CHANGES.contains(&key.as_str())) {
-        let hint = evenkeel_core::nearest(unknown, CHANGES)
-            .map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+        let hint = evenkeel_core::did_you_mean(unknown, CHANGES);
         return Err(format!(
-            "unknown key `{unknown}`{hint} (a change takes {})",
+            "unknown key {unknown:?}{hint} (a change takes {})",
             CHANGES.join(" and ")
         ));
     }
@@ -143,7 +142,7 @@ mod tests {
             (json!([1]), "not an object"),
             (
                 json!({"weigth": 3}),
-                "unknown key `weigth`, did you mean `weight`?",
+                "unknown key \"weigth\", did you mean \"weight\"?",
             ),
             (
                 json!({"weight": 0.5}),

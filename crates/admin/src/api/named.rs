@@ -79,7 +79,6 @@ fn cluster(control: &Control, params: &RawPathParams) -> Result<Arc<Cluster>, Pr
 fn unknown_cluster(control: &Control, name: &str) -> String {
     let clusters = control.clusters();
     let names = clusters.iter().map(|cluster| cluster.name());
-    let hint = evenkeel_core::nearest(name, names)
-        .map_or_else(String::new, |near| format!(", did you mean {near:?}?"));
+    let hint = evenkeel_core::did_you_mean(name, names);
     format!("there is no cluster {name:?}{hint}")
 }

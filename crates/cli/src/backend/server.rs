@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::serve::ListenerExt as _;
-use evenkeel_core::Rng;
+use evenkeel_core::{Rng, unpoisoned};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -101,7 +101,7 @@ async fn answer(State(backend): State<Arc<Backend>>) -> Response {
         None => None,
     };
     let (latency, fails) = {
-        let mut rng = backend.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rng = unpoisoned(backend.rng.lock());
         let latency = backend.behaviour.latency.draw(&mut rng);
         (latency, unit(&mut rng) < backend.behaviour.errors)
     };

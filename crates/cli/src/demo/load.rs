@@ -1,11 +1,11 @@
 //! An open loop: requests come when they come, however long the ones before them take.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use evenkeel_core::Rng;
+use evenkeel_core::{Rng, unpoisoned};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::Request;
 use hyper::body::Bytes;
@@ -149,7 +149,7 @@ impl Client {
     }
 
     fn pool(&self) -> std::sync::MutexGuard<'_, Vec<Sender>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.idle.lock())
     }
 
     async fn connect(&self) -> Result<Sender, Fault> {

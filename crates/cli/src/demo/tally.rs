@@ -1,9 +1,10 @@
 //! What the client saw, by who signed the answer.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use evenkeel_core::unpoisoned;
 use hdrhistogram::Histogram;
 
 /// Whatever takes longer counts as this: the gateway gives up after a minute.
@@ -69,7 +70,7 @@ impl Row {
 impl Tally {
     /// Counts an answer that took this long, or its lack.
     pub(super) fn count(&self, backend: &str, latency: Duration, ok: bool) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = unpoisoned(self.counts.lock());
         if let Some(row) = counts.backends.get_mut(backend) {
             row.count(latency, ok);
         } else {
@@ -81,14 +82,13 @@ impl Tally {
 
     /// Counts an arrival that was not sent.
     pub(super) fn count_unsent(&self) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = unpoisoned(self.counts.lock());
         counts.unsent += 1;
     }
 
     /// The counts now.
     pub(super) fn counts(&self) -> Counts {
-        let counts = self.counts.lock();
-        counts.unwrap_or_else(PoisonError::into_inner).clone()
+        unpoisoned(self.counts.lock()).clone()
     }
 }
 

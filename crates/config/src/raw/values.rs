@@ -194,8 +194,7 @@ impl Walk<'_> {
     }
 
     fn unknown_word(&mut self, entry: &Entry<'_>, word: &str, known: &[&'static str]) {
-        let hint = evenkeel_core::nearest(word, known.iter().copied())
-            .map_or_else(String::new, |meant| format!(", did you mean {meant:?}?"));
+        let hint = evenkeel_core::did_you_mean(word, known.iter().copied());
         self.not_taken(entry, &format!("is not known{hint}"));
     }
 

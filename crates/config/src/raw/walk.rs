@@ -124,20 +124,21 @@ impl<'a> Walk<'a> {
         let given = name.get_ref();
         let place = section.place();
         let known = keys::of(&section.pattern).map(Key::name);
+        let hint = evenkeel_core::did_you_mean(given, known.clone());
         let mistake = if let Some((table, header)) = section.misplaced(given) {
             Mistake::new(
-                format!("unknown key `{given}` {place}, it is a key of {table}"),
+                format!("unknown key {given:?} {place}, it is a key of {table}"),
                 format!("move it up, above {header}: a key belongs to the header before it"),
             )
-        } else if let Some(meant) = evenkeel_core::nearest(given, known.clone()) {
+        } else if !hint.is_empty() {
             Mistake::new(
-                format!("unknown key `{given}` {place}, did you mean `{meant}`?"),
+                format!("unknown key {given:?} {place}{hint}"),
                 String::new(),
             )
         } else {
             let known: Vec<&str> = known.collect();
             Mistake::new(
-                format!("unknown key `{}` {place}", given.escape_debug()),
+                format!("unknown key {given:?} {place}"),
                 format!("the keys there are {}", known.join(", ")),
             )
         };

@@ -75,8 +75,7 @@ pub(super) fn clusters(walk: &mut Walk<'_>, listeners: &[PlacedListener], cluste
             continue;
         }
         let known = clusters.iter().map(|cluster| &*cluster.name);
-        let hint = evenkeel_core::nearest(name, known.clone())
-            .map_or_else(String::new, |meant| format!(", did you mean {meant:?}?"));
+        let hint = evenkeel_core::did_you_mean(name, known.clone());
         let message = format!("there is no cluster {name:?}{hint}");
         let known: Vec<&str> = known.take(20).collect();
         let help = if known.is_empty() {

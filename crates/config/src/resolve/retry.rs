@@ -97,7 +97,7 @@ fn window(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Nanos> {
         walk.mistaken(&entry, Mistake::new(message, "write \"10s\""));
         return None;
     }
-    u64::try_from(window.as_nanos()).ok().map(Nanos)
+    Some(Nanos::from(window))
 }
 
 /// Warns of settings that cannot do what they are for.

@@ -47,8 +47,7 @@ pub(crate) fn parse_retry_cause(text: &str) -> Result<RetryCause, Mistake> {
             HELP,
         )),
         None => {
-            let hint = evenkeel_core::nearest(text, WORDS.iter().copied())
-                .map_or_else(String::new, |meant| format!(", did you mean {meant:?}?"));
+            let hint = evenkeel_core::did_you_mean(text, WORDS.iter().copied());
             Err(Mistake::new(format!("{shown:?} is not known{hint}"), HELP))
         }
     }

@@ -62,10 +62,10 @@ pub(super) const WHOLE: &[Case] = &[
 #[rustfmt::skip]
 pub(super) const LISTENER: &[Case] = &[
     ("address2 = 1", &[
-        "3:1 error: unknown key `address2` in listener, did you mean `address`?",
+        "3:1 error: unknown key \"address2\" in listener, did you mean \"address\"?",
     ]),
     ("adress = \"x\"", &[
-        "3:1 error: unknown key `adress` in listener, did you mean `address`?",
+        "3:1 error: unknown key \"adress\" in listener, did you mean \"address\"?",
     ]),
     ("cluster = \"wbe\"\n[cluster.web]", &[
         "3:11 error: there is no cluster \"wbe\", did you mean \"web\"?",
@@ -128,7 +128,7 @@ pub(super) const LISTENER: &[Case] = &[
         "3:103 error: listener.limits.idle_timeout: \"1d\" is not a duration",
     ]),
     ("[listener.limits]\nheaders = 1\ncluster = \"web\"", &[
-        "5:1 error: unknown key `cluster` in listener.limits, it is a key of listener",
+        "5:1 error: unknown key \"cluster\" in listener.limits, it is a key of listener",
     ]),
     ("[[listener]]\naddress = \"127.0.0.1:8080\"", &[
         "4:11 error: two listeners have the address 127.0.0.1:8080, the first on line 2",
@@ -158,7 +158,7 @@ pub(super) const LISTENER: &[Case] = &[
         "4:14 error: the token file \"nothere\" cannot be used: entity not found",
     ]),
     ("[admin]\nadress = \"x\"", &[
-        "4:1 error: unknown key `adress` in admin, did you mean `address`?",
+        "4:1 error: unknown key \"adress\" in admin, did you mean \"address\"?",
     ]),
     ("[log]\nlevel = \"inf\"\nformat = 1\naccess = {}\ndecision = false", &[
         "4:9 error: log.level = \"inf\" is not known, did you mean \"info\"?",
@@ -178,14 +178,14 @@ pub(super) const LISTENER: &[Case] = &[
         "3:2 error: fleet is not supported yet",
     ]),
     ("fleet = false\n[[notify]]\nurl=\"x\"", &[
-        "3:1 error: unknown key `fleet` in listener",
+        "3:1 error: unknown key \"fleet\" in listener",
         "4:3 error: notify is not supported yet",
     ]),
     ("[cluter.web]", &[
-        "3:2 error: unknown key `cluter` at the top of the file, did you mean `cluster`?",
+        "3:2 error: unknown key \"cluter\" at the top of the file, did you mean \"cluster\"?",
     ]),
     ("clusters = 1", &[
-        "3:1 error: unknown key `clusters` in listener, did you mean `cluster`?",
+        "3:1 error: unknown key \"clusters\" in listener, did you mean \"cluster\"?",
     ]),
     ("[cluster]\nendpoints = [\"127.0.0.1:1\"]", &[
         "4:1 error: cluster.endpoints is not a table",
@@ -239,7 +239,7 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:12 error: cluster.web.protocol = \"http2\" is not supported yet",
     ]),
     ("retrys = 1", &[
-        "6:1 error: unknown key `retrys` in cluster.web, did you mean `retry`?",
+        "6:1 error: unknown key \"retrys\" in cluster.web, did you mean \"retry\"?",
     ]),
     ("hash = {}", &[
         "6:1 warning: cluster.web.hash has no effect under least_request",
@@ -293,7 +293,7 @@ pub(super) const CLUSTER: &[Case] = &[
     ("[cluster.web.retry]\nattempts = 9\non = [\"connect\", \"reset\", \"503\", \"429\", \"conect\"]\nstrategy = \"random\"\nbody = \"1GiB\"\nhedge_after = \"50ms\"", &[
         "7:12 error: cluster.web.retry.attempts = 9 is not a whole number from 1 to 8",
         "8:41 error: cluster.web.retry.on: \"conect\" is not known, did you mean \"connect\"?",
-        "9:1 error: unknown key `strategy` in cluster.web.retry, it is a key of cluster.web",
+        "9:1 error: unknown key \"strategy\" in cluster.web.retry, it is a key of cluster.web",
         "10:8 error: cluster.web.retry.body = \"1GiB\" is not a size from \"0B\" to \"16MiB\"",
         "11:1 error: cluster.web.retry.hedge_after is not supported yet",
     ]),
@@ -312,7 +312,7 @@ pub(super) const CLUSTER: &[Case] = &[
         "7:20 error: cluster.web.retry.budget.ratio = 20 is not a number from 0 to 1",
         "7:37 error: cluster.web.retry.budget.per_second = -1 is not a whole number from 0 to 1000000",
         "7:50 error: cluster.web.retry.budget.window: it is shorter than 100 ms, and counts next to nothing",
-        "7:58 error: unknown key `percent` in cluster.web.retry.budget",
+        "7:58 error: unknown key \"percent\" in cluster.web.retry.budget",
     ]),
     ("[cluster.web.retry]\nbudget = false", &[
         "7:10 error: cluster.web.retry.budget = false is not a table",
@@ -356,13 +356,13 @@ pub(super) const CLUSTER: &[Case] = &[
     ]),
     ("sticky = { cookie = \"a b\", secret = 1 }", &[
         "6:21 error: cluster.web.sticky.cookie: \"a b\" is not the name of a cookie",
-        "6:28 error: unknown key `secret` in cluster.web.sticky",
+        "6:28 error: unknown key \"secret\" in cluster.web.sticky",
     ]),
     ("[cluster.web.sticky]\ncookie = \"__Host-ek\"", &[
         "7:10 error: cluster.web.sticky.cookie: browsers take the cookie \"__Host-ek\" over TLS only",
     ]),
     ("x = 1979-05-27", &[
-        "6:1 error: unknown key `x` in cluster.web",
+        "6:1 error: unknown key \"x\" in cluster.web",
     ]),
     ("capacity = { peak = 99999999999999999999 }", &[
         "6:21 error: cluster.web.capacity.peak = 99999999999999999999 is not a whole number from 1 to 1000000",
@@ -438,7 +438,7 @@ pub(super) const ENDPOINTS: &[Case] = &[
         "5:66 error: zone = 1 of endpoint \"a:1\" in cluster \"web\" is not a name in quotes",
         "5:84 error: label \"v\" = 2 of endpoint \"a:1\" in cluster \"web\" is not a text",
         "5:89 error: agent of endpoint \"a:1\" in cluster \"web\" is not supported yet",
-        "5:104 error: unknown key `wieght` in endpoint \"a:1\" in cluster \"web\", did you mean `weight`?",
+        "5:104 error: unknown key \"wieght\" in endpoint \"a:1\" in cluster \"web\", did you mean \"weight\"?",
     ]),
     ("{ address = \"a:1\", labels = \"x\" }", &[
         "5:42 error: labels = \"x\" of endpoint \"a:1\" in cluster \"web\" is not a table of texts, like { version = \"2\" }",

@@ -10,7 +10,7 @@ use super::bounded::{Bound, TRIES};
 use super::roster::{Layout, Memo, Roster};
 use super::{Cursor, Inputs, Members, Place, Table};
 use crate::hash::{Hasher, table_checksum, table_version};
-use crate::membership::FULL;
+use crate::membership::FULL_WEIGHT;
 use crate::rng::{mix, scale};
 
 /// Where keys live among the endpoints of a roster. Places are places in the roster.
@@ -113,14 +113,14 @@ impl<H: Homes + 'static> KeyedTable<H> {
 fn doors(members: &Members<'_>) -> Box<[Door]> {
     let eligible = members.eligible();
     let warmest = eligible.iter().map(|index| members.factor(*index)).max();
-    let warmest = u32::from(warmest.unwrap_or(FULL)).clamp(1, u32::from(FULL));
+    let warmest = u32::from(warmest.unwrap_or(FULL_WEIGHT)).clamp(1, u32::from(FULL_WEIGHT));
     let door = |index: &u32| {
         let factor = u32::from(members.factor(*index)).max(1);
-        let admits = (factor * u32::from(FULL)).div_ceil(warmest);
+        let admits = (factor * u32::from(FULL_WEIGHT)).div_ceil(warmest);
         Door {
             index: *index,
             admits: match eligible.binary_search(index) {
-                Ok(_) => admits.min(u32::from(FULL)) as u16,
+                Ok(_) => admits.min(u32::from(FULL_WEIGHT)) as u16,
                 Err(_) => 0,
             },
         }
@@ -154,7 +154,7 @@ impl<H: Homes> KeyedTable<H> {
     fn place(&self, key: u64, inputs: &Inputs<'_>) -> Option<usize> {
         let home = self.layout.homes.home(key);
         let door = self.doors[home];
-        if door.admits == FULL && !inputs.is_refused(door.index) {
+        if door.admits == FULL_WEIGHT && !inputs.is_refused(door.index) {
             return Some(home);
         }
         self.place_elsewhere(key, inputs)
@@ -168,7 +168,7 @@ impl<H: Homes> KeyedTable<H> {
             if door.admits == 0 || inputs.is_refused(door.index) {
                 return false;
             }
-            let admitted = door.admits == FULL || self.is_let_in(key, place);
+            let admitted = door.admits == FULL_WEIGHT || self.is_let_in(key, place);
             if !admitted {
                 ajar.get_or_insert(place);
             }

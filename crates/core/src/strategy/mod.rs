@@ -45,7 +45,7 @@ use std::sync::Arc;
 use crate::clock::Nanos;
 use crate::endpoint::Endpoint;
 use crate::hash::Hasher;
-use crate::membership::FULL;
+use crate::membership::FULL_WEIGHT;
 pub use crate::pick::inputs::{Inputs, Reading};
 pub use cursor::{Cursor, OwnCursor, Place};
 pub use params::{Kind, Param, ParamError, Params, Value};
@@ -165,7 +165,7 @@ impl<'a> Members<'a> {
     #[must_use]
     pub fn factor(&self, index: u32) -> u16 {
         let factors = self.facts.factors;
-        factors.get(index as usize).copied().unwrap_or(FULL)
+        factors.get(index as usize).copied().unwrap_or(FULL_WEIGHT)
     }
 
     /// The median of the latencies that are known of the cluster's endpoints.

@@ -2,6 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::hash::{Algorithm, Hasher};
+use crate::nearest::suggestion;
 
 /// The function that hashes keys and endpoints: a parameter of all strategies that choose by key.
 pub(super) const HASH: Param = Param {
@@ -95,7 +96,7 @@ pub struct Param {
 #[non_exhaustive]
 pub enum ParamError {
     /// The strategy has no such parameter.
-    #[error("{strategy} has no parameter {param:?}{}", hint(.nearest.as_deref()))]
+    #[error("{strategy} has no parameter {param:?}{}", suggestion(.nearest.as_deref()))]
     Unknown {
         /// The strategy.
         strategy: &'static str,
@@ -114,10 +115,6 @@ pub enum ParamError {
         /// What would be right.
         wanted: String,
     },
-}
-
-fn hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(", did you mean {name:?}?"))
 }
 
 impl std::fmt::Display for Kind {

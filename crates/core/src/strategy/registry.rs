@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use crate::nearest::suggestion;
+
 use super::params::{Param, ParamError, Params, Value};
 use super::{
     Strategy, least_request, maglev, peak_ewma, prequal, random, rendezvous, ring_hash,
@@ -94,7 +96,7 @@ pub enum BuildError {
     /// There is no strategy of that name.
     #[error(
         "there is no strategy {name:?}{}, known are {}",
-        .nearest.map_or_else(String::new, |name| format!(", did you mean {name:?}?")),
+        suggestion(*.nearest),
         names().collect::<Vec<_>>().join(", ")
     )]
     Unknown {

@@ -79,7 +79,6 @@ impl RetryRules {
 
 impl From<&config::Cluster> for Policies {
     fn from(cluster: &config::Cluster) -> Self {
-        let nanos = |span: std::time::Duration| Nanos(span.as_nanos() as u64);
         let sticky = cluster.sticky.as_ref();
         let (retry, timeout) = (&cluster.retry, &cluster.timeout);
         Self {
@@ -92,10 +91,10 @@ impl From<&config::Cluster> for Policies {
                 body: 0,
                 per_try_timeout: None,
             },
-            connect_timeout: nanos(timeout.connect),
-            response_timeout: nanos(timeout.response),
-            idle_timeout: nanos(timeout.idle),
-            pool_idle_timeout: nanos(timeout.pool_idle),
+            connect_timeout: timeout.connect.into(),
+            response_timeout: timeout.response.into(),
+            idle_timeout: timeout.idle.into(),
+            pool_idle_timeout: timeout.pool_idle.into(),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
         }
     }

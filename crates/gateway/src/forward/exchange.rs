@@ -222,8 +222,7 @@ async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<
     let refused = reply.error == ProxyError::HttpRequestError;
     reply.client_version = request.version;
     reply.head = request.method == Method::Head;
-    reply.keep_alive =
-        request.keep_alive && request.is_read() && !refused && !client.is_leaving();
+    reply.keep_alive = request.keep_alive && request.is_read() && !refused && !client.is_leaving();
     let keep_alive = reply.keep_alive;
     reply.request_id = &client.request_id;
     let mut out = client.worker.buffers.output();

@@ -19,6 +19,12 @@ use crate::worker::{Entry, Worker};
 /// How long to wait when the system has no descriptor for us.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
+/// How many are told so at a time.
+const SHED_MAX: usize = 256;
+
+/// After how many seconds those who were shed may come again.
+pub(crate) const RETRY_AFTER: u32 = 1;
+
 /// Tells a door's accepting task that something has changed.
 #[derive(Debug, Default)]
 pub(crate) struct DoorBell {
@@ -65,7 +71,8 @@ pub(crate) async fn accept(
             }
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
-                tracing::warn!(listener = entry.listener.name(), %error, "cannot accept");
+                let shed = shed(&worker, &door, &socket);
+                tracing::warn!(listener = entry.listener.name(), %error, shed, "cannot accept");
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
@@ -93,10 +100,13 @@ fn welcome(
     peer: Option<IpAddr>,
 ) {
     let most = entry.listener.config.limits.connections as usize;
-    let Some(seat) = door.admit(most) else {
-        door.turn_away(TurnedAway::Limit);
-        turn_away(&stream);
-        return;
+    let seat = match door.admit(most, &worker.shared.descriptors) {
+        Ok(seat) => seat,
+        Err(why) => {
+            door.turn_away(why);
+            turn_away(&stream, why);
+            return;
+        }
     };
     if stream.set_nodelay().is_err() {
         return;
@@ -104,11 +114,31 @@ fn welcome(
     forward::serve(worker, entry.clone(), seat, stream, peer);
 }
 
+/// Tells those who wait to be accepted that there is no room, with the few descriptors that are kept
+/// for that, and returns how many there were. Left in the queue they would wait without a word.
+fn shed(worker: &Worker, door: &Door, socket: &Acceptor) -> usize {
+    let mut shed = 0;
+    worker.shared.descriptors.with_spare(|| {
+        while shed < SHED_MAX
+            && let Some((stream, _)) = socket.accept_now()
+        {
+            door.turn_away(TurnedAway::Descriptors);
+            turn_away(&stream, TurnedAway::Descriptors);
+            shed += 1;
+        }
+    });
+    shed
+}
+
 /// Says why, as far as the socket takes it at once, and closes.
-fn turn_away(stream: &Stream) {
+fn turn_away(stream: &Stream, why: TurnedAway) {
     let mut out = Vec::new();
     let mut reply = GatewayReply::new(ProxyError::ConnectionLimitReached, "");
-    reply.details = Some("the listener has as many connections as its limit allows");
+    reply.details = Some(match why {
+        TurnedAway::Limit => "the listener has as many connections as its limit allows",
+        TurnedAway::Descriptors => "the gateway has as many connections as it has descriptors for",
+    });
+    reply.retry_after = Some(RETRY_AFTER);
     gateway_reply(&mut out, &reply);
     // Best effort: under this load nobody waits for a slow reader.
     let _ = stream.try_write(&out);

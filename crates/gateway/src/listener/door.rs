@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use evenkeel_config::ListenAddress;
 
 use super::socket_file::SocketFile;
+use crate::descriptors::{Descriptors, Held, Side};
 
 /// What lasts of a listener while its configuration changes.
 #[derive(Debug)]
@@ -74,20 +75,35 @@ impl Door {
         }
     }
 
-    /// Counts a connection, unless there are `most` already.
-    pub(super) fn admit(self: &Arc<Self>, most: usize) -> Option<Seat> {
+    /// Counts a connection, unless there are `most` already or the process has no descriptor to
+    /// spare.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        most: usize,
+        descriptors: &Arc<Descriptors>,
+    ) -> Result<Seat, TurnedAway> {
         let before = self.connections.fetch_add(1, Ordering::Relaxed);
-        let seat = Seat(Arc::clone(self));
-        (before < most).then_some(seat)
+        let mut seat = Seat {
+            door: Arc::clone(self),
+            _held: None,
+        };
+        if before >= most {
+            return Err(TurnedAway::Limit);
+        }
+        seat._held = Some(descriptors.hold(Side::Client).ok_or(TurnedAway::Descriptors)?);
+        Ok(seat)
     }
 }
 
 /// Counts a client's connection while it lives.
 #[derive(Debug)]
-pub(crate) struct Seat(Arc<Door>);
+pub(crate) struct Seat {
+    door: Arc<Door>,
+    _held: Option<Held>,
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+        self.door.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -14,7 +14,7 @@ use evenkeel_http1::Limits;
 
 use crate::route::RouteTable;
 
-pub(crate) use accept::{DoorBell, accept};
+pub(crate) use accept::{DoorBell, RETRY_AFTER, accept};
 pub(crate) use bind::{Bound, bind};
 pub use door::TurnedAway;
 pub(crate) use door::{Door, Seat};
@@ -50,8 +50,8 @@ impl Listener {
                 header_bytes: limits.header_bytes,
                 headers: usize::from(limits.headers),
             },
-            header_timeout: Nanos(limits.header_timeout.as_nanos() as u64),
-            idle_timeout: Nanos(limits.idle_timeout.as_nanos() as u64),
+            header_timeout: limits.header_timeout.into(),
+            idle_timeout: limits.idle_timeout.into(),
             config: config.clone(),
         }
     }

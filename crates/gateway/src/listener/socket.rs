@@ -1,7 +1,10 @@
 //! Listening sockets of either kind.
 
+use std::future::Future as _;
 use std::io;
 use std::net::IpAddr;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
@@ -44,6 +47,16 @@ impl Acceptor {
                 let (stream, _) = socket.accept().await?;
                 Ok((Stream::Unix(stream), None))
             }
+        }
+    }
+
+    /// The next connection, if one waits.
+    pub(super) fn accept_now(&self) -> Option<Accepted> {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut accept = pin!(self.accept());
+        match accept.as_mut().poll(&mut cx) {
+            Poll::Ready(accepted) => accepted.ok(),
+            Poll::Pending => None,
         }
     }
 

@@ -33,7 +33,7 @@ impl Action {
             config::Action::Redirect(redirect) => Self::Redirect(*redirect),
             config::Action::Forward(forward) => Self::Forward(Forwarding {
                 clusters: shares(&forward.clusters, place),
-                timeout: forward.timeout.map(|span| Nanos(span.as_nanos() as u64)),
+                timeout: forward.timeout.map(Nanos::from),
                 rewrite: Rewrite::new(&forward.rewrite),
                 request: Edits::new(&forward.request_headers),
                 response: Edits::new(&forward.response_headers),

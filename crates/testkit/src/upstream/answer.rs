@@ -1,7 +1,9 @@
 //! What an upstream does about a request.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+
+use evenkeel_core::unpoisoned;
 
 use crate::deadline::PATIENCE;
 
@@ -162,14 +164,14 @@ impl Gate {
     /// Opens it for good.
     pub fn open(&self) {
         let (open, opened) = &*self.open;
-        *open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *unpoisoned(open.lock()) = true;
         opened.notify_all();
     }
 
     /// Waits until it is open, with a patience that no test outlasts.
     pub(super) fn pass(&self) {
         let (open, opened) = &*self.open;
-        let open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = unpoisoned(open.lock());
         let patience = 3 * PATIENCE;
         let _ = opened.wait_timeout_while(open, patience, |open| !*open);
     }

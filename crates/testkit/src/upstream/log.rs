@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use evenkeel_core::unpoisoned;
 
 use crate::message::{Head, show};
 
@@ -140,10 +142,10 @@ impl Log {
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<Received>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.requests.lock())
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<usize, TcpStream>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        unpoisoned(self.open.lock())
     }
 }
