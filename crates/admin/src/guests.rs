@@ -23,6 +23,10 @@ const CONNECTIONS_MAX: usize = 256;
 /// How long a connection may stay without a byte in either direction.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
+/// How long a new connection may stay silent: whoever takes places without asking for anything gives
+/// them back before a probe of `/healthz` is given up.
+const FIRST_BYTE_MAX: Duration = Duration::from_secs(5);
+
 /// Accepts as many connections as there are places.
 pub(crate) struct Guests {
     listener: TcpListener,
@@ -55,7 +59,7 @@ impl Listener for Guests {
         let (stream, peer) = Listener::accept(&mut self.listener).await;
         let guest = Guest {
             stream,
-            idle: Box::pin(tokio::time::sleep(IDLE_MAX)),
+            idle: Box::pin(tokio::time::sleep(FIRST_BYTE_MAX)),
             _place: place,
         };
         (guest, peer)

@@ -19,6 +19,8 @@ pub(crate) fn start(log: Log) {
     let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(io::stderr)
+        // Told on stderr, which is what failed, it would be a panic in whoever logs.
+        .log_internal_errors(false)
         .with_ansi(output::stderr_colours());
     // A second log would only be refused, and nobody starts one.
     let _ = match log.format {

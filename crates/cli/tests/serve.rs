@@ -139,6 +139,26 @@ fn a_request_in_flight_outlives_the_signal() {
     ended.assert_calm();
 }
 
+/// A full disk under the log, or a reader of it that is gone, must not end anything else.
+#[test]
+fn a_log_that_cannot_be_written_ends_nothing() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let config = file(
+        "loud.toml",
+        "[admin]\naddress = \"127.0.0.1:0\"\n[log]\nlevel = \"debug\"\n\
+         [[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"web\"\n\
+         [cluster.web]\nendpoints = [\"127.0.0.1:1\"]\n",
+    );
+    let stderr = full.expect("Linux has it").into();
+    let mut gateway = support::start_logging_to(stderr, &["serve", &config]);
+    let address = gateway.address("listening on ");
+    for _ in 0..3 {
+        assert_eq!(get(address, "/").status, 502);
+    }
+    gateway.signal("TERM");
+    assert_eq!(gateway.wait().code, Some(0));
+}
+
 #[test]
 fn a_second_signal_ends_at_once() {
     let backend = held(&Gate::new());

@@ -34,12 +34,17 @@ pub(crate) struct Finished {
 
 /// Starts `evenkeel` with these arguments.
 pub(crate) fn start(arguments: &[&str]) -> Running {
+    start_logging_to(Stdio::piped(), arguments)
+}
+
+/// Starts `evenkeel` with these arguments, and with a stderr of the test's choice.
+pub(crate) fn start_logging_to(stderr: Stdio, arguments: &[&str]) -> Running {
     let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
         .args(arguments)
         .env_remove("NO_COLOR")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(stderr)
         .spawn()
         .expect("the binary is built");
     let (sender, lines) = channel();
@@ -51,10 +56,12 @@ pub(crate) fn start(arguments: &[&str]) -> Running {
             }
         }
     });
-    let mut stderr = child.stderr.take().expect("piped");
+    let stderr = child.stderr.take();
     let stderr = std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = stderr.read_to_end(&mut bytes);
+        if let Some(mut stderr) = stderr {
+            let _ = stderr.read_to_end(&mut bytes);
+        }
         String::from_utf8_lossy(&bytes).into_owned()
     });
     Running {
