@@ -11,6 +11,7 @@
 mod affinity;
 mod clock;
 mod cluster;
+mod descriptors;
 mod forward;
 mod lifecycle;
 mod listener;

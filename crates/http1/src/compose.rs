@@ -103,7 +103,7 @@ pub fn compose_response<'f>(
     out.extend_from_slice(b" \r\n");
     let mut length_known = false;
     for (name, value) in fields {
-        check(name, value).map_err(|reason| BadResponse { reason })?;
+        check(name, value).map_err(BadResponse::bad)?;
         length_known |= name == "content-length";
         write_field(name, value, out);
     }

@@ -111,8 +111,12 @@ impl From<Reject> for ProxyError {
 }
 
 impl From<BadResponse> for ProxyError {
-    fn from(_: BadResponse) -> Self {
-        Self::HttpProtocolError
+    fn from(bad: BadResponse) -> Self {
+        if bad.too_large {
+            Self::HttpResponseHeaderSectionSize
+        } else {
+            Self::HttpProtocolError
+        }
     }
 }
 

@@ -55,6 +55,26 @@ impl Reject {
 pub struct BadResponse {
     /// What was wrong, in a few lowercase words for an operator.
     pub reason: &'static str,
+    /// Its head is beyond the limits, and may be right otherwise.
+    pub too_large: bool,
+}
+
+impl BadResponse {
+    /// A response that breaks the rules.
+    pub(crate) const fn bad(reason: &'static str) -> Self {
+        Self {
+            reason,
+            too_large: false,
+        }
+    }
+
+    /// A head beyond its limits.
+    pub(crate) const fn too_large(reason: &'static str) -> Self {
+        Self {
+            reason,
+            too_large: true,
+        }
+    }
 }
 
 /// Says why a chunked body cannot be read on.
@@ -77,6 +97,6 @@ impl From<BadChunk> for Reject {
 
 impl From<BadChunk> for BadResponse {
     fn from(bad: BadChunk) -> Self {
-        Self { reason: bad.reason }
+        Self::bad(bad.reason)
     }
 }

@@ -78,9 +78,7 @@ impl<'s, 'b> ResponseHead<'s, 'b> {
     ) -> Result<Option<Self>, BadResponse> {
         // httparse skips empty lines; before a response they are left-overs of a body.
         if bytes.first().is_some_and(|&byte| byte != b'H') {
-            return Err(BadResponse {
-                reason: "response does not begin with http",
-            });
+            return Err(BadResponse::bad("response does not begin with http"));
         }
         let window = &bytes[..bytes.len().min(limits.header_bytes)];
         let mut response = httparse::Response::new(&mut []);
@@ -92,9 +90,7 @@ impl<'s, 'b> ResponseHead<'s, 'b> {
         match parsed {
             Ok(Status::Complete(len)) => {
                 let (Some(status), Some(minor)) = (response.code, response.version) else {
-                    return Err(BadResponse {
-                        reason: "malformed status line",
-                    });
+                    return Err(BadResponse::bad("malformed status line"));
                 };
                 let line = Line {
                     status,
@@ -103,15 +99,14 @@ impl<'s, 'b> ResponseHead<'s, 'b> {
                 };
                 Self::check(&window[..len], line, response.headers, asked)
                     .map(Some)
-                    .map_err(|reason| BadResponse { reason })
+                    .map_err(BadResponse::bad)
             }
-            Ok(Status::Partial) if bytes.len() >= limits.header_bytes => Err(BadResponse {
-                reason: "response head is larger than the limit",
-            }),
+            Ok(Status::Partial) if bytes.len() >= limits.header_bytes => Err(
+                BadResponse::too_large("response head is larger than the limit"),
+            ),
             Ok(Status::Partial) => Ok(None),
-            Err(error) => Err(BadResponse {
-                reason: reason(error),
-            }),
+            Err(error @ Error::TooManyHeaders) => Err(BadResponse::too_large(reason(error))),
+            Err(error) => Err(BadResponse::bad(reason(error))),
         }
     }
 

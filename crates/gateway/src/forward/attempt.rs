@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use evenkeel_core::Nanos;
@@ -12,8 +13,8 @@ use super::relay::{Failure, Finished, Relay};
 use super::request::Request;
 use super::retry::{Again, Point, Repeatable};
 use crate::cluster::Policies;
-use crate::stream::Stream;
-use crate::upstream::{Carrier, LocalEndpoint, connect};
+use crate::descriptors::Side;
+use crate::upstream::{Carrier, Connected, LocalEndpoint, connect};
 
 /// Sends the request over an idle connection or a new one, and relays the answer.
 ///
@@ -39,8 +40,8 @@ pub(super) async fn attempt(
             result => return result,
         }
     }
-    let stream = connect_for(client, endpoint, policies).await?;
-    let carrier = Carrier::new(endpoint, stream);
+    let connected = connect_for(client, endpoint, policies).await?;
+    let carrier = Carrier::new(endpoint, connected);
     relay(client, request, carrier, again).await
 }
 
@@ -49,12 +50,21 @@ async fn connect_for(
     client: &mut Client,
     endpoint: &LocalEndpoint,
     policies: &Policies,
-) -> Result<Stream, Failure> {
-    let mut connecting = pin!(connect(&endpoint.target, policies.connect_timeout));
+) -> Result<Connected, Failure> {
+    let descriptors = &Arc::clone(&client.worker.shared.descriptors);
+    if !descriptors.has_room(Side::Endpoint) {
+        // Connections that idle are worth less than a request.
+        client.worker.close_idle();
+    }
+    let timeout = policies.connect_timeout;
+    let mut connecting = pin!(connect(&endpoint.target, timeout, descriptors));
     poll_fn(|cx| {
         if let Poll::Ready(result) = connecting.as_mut().poll(cx) {
             return Poll::Ready(result.map_err(|error| {
                 tracing::debug!(endpoint = %endpoint.target.id, %error, "no connection");
+                if error.is_ours() {
+                    return Failure::Gateway(error.proxy_error());
+                }
                 Failure::Endpoint(error.proxy_error().into(), Point::Connect)
             }));
         }

@@ -11,9 +11,13 @@ use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::{Again, Point};
 use crate::cluster::CodeClass;
+use crate::listener::RETRY_AFTER;
 use crate::route::{Destination, RedirectTo};
 use crate::upstream::LocalEndpoint;
 use crate::worker::ClusterWorker;
+
+/// What the client is told when there is no descriptor for a connection to an endpoint.
+const NO_DESCRIPTOR: &str = "the gateway has as many connections as it has descriptors for";
 
 /// What becomes of the client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +154,12 @@ impl Failed {
                 }
                 own_answer(client, request, cluster, GatewayReply::refused(reject, "")).await
             }
+            Failure::Gateway(error) => {
+                lease.finish(Outcome::Cancelled, self.now);
+                let mut reply = GatewayReply::new(error, "");
+                reply.details = Some(NO_DESCRIPTOR);
+                own_answer(client, request, cluster, reply).await
+            }
             Failure::Endpoint(fault, point) => {
                 endpoint.counters.fail();
                 lease.finish(Outcome::Failure, self.now);
@@ -202,6 +212,9 @@ async fn own_answer(
     mut reply: GatewayReply<'_>,
 ) -> After {
     reply.cluster = Some(cluster.cluster.name());
+    if reply.error == ProxyError::ConnectionLimitReached {
+        reply.retry_after = Some(RETRY_AFTER);
+    }
     let took = client.worker.now().since(request.started);
     let class = CodeClass::of(reply.status);
     cluster.counters.own.finish(class, took);

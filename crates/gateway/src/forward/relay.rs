@@ -29,6 +29,8 @@ pub(super) enum Failure {
     Client(Reject, bool),
     /// The endpoint failed, and where.
     Endpoint(Fault, Point),
+    /// The gateway itself lacks something. Nothing was sent.
+    Gateway(ProxyError),
 }
 
 /// What an endpoint did wrong.
@@ -51,7 +53,7 @@ impl From<ProxyError> for Fault {
 impl From<BadResponse> for Fault {
     fn from(bad: BadResponse) -> Self {
         Self {
-            error: ProxyError::HttpProtocolError,
+            error: bad.into(),
             details: Some(bad.reason),
         }
     }

@@ -8,6 +8,7 @@ use tokio::sync::{Mutex, Notify};
 
 use super::plan::Plan;
 use crate::clock::Clock;
+use crate::descriptors::Descriptors;
 use crate::upstream::Resolver;
 
 /// What all threads of a gateway share; nothing here is written on the path of a request.
@@ -18,6 +19,7 @@ pub(crate) struct Shared {
     /// What runs, for the control side; workers are told of another one.
     pub(crate) plan: Arc<Published<Plan>>,
     pub(crate) resolver: Resolver,
+    pub(crate) descriptors: Arc<Descriptors>,
     /// Held while a reload is under way.
     pub(crate) reloading: Mutex<()>,
     /// Reloads by how they ended: success, failure.
@@ -30,6 +32,25 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Tells the operator when listeners promise more connections than there are descriptors for.
+    pub(crate) fn mind_descriptors(&self) {
+        self.descriptors.measure();
+        let plan = self.plan.load();
+        let limits = plan
+            .config
+            .listeners
+            .iter()
+            .map(|listener| &listener.limits);
+        let wanted: u64 = limits.map(|limits| u64::from(limits.connections)).sum();
+        let most = self.descriptors.most();
+        if wanted > most as u64 {
+            tracing::warn!(
+                "limits.connections allow {wanted} connections, and the process has descriptors for \
+                 {most} with as many to endpoints: {most} counts (raise it with `ulimit -n`)"
+            );
+        }
+    }
+
     pub(crate) fn listener_ready(&self) {
         self.awaited.fetch_sub(1, Ordering::Relaxed);
     }

@@ -14,6 +14,7 @@ use super::plan::Plan;
 use super::shared::Shared;
 use crate::clock::Clock;
 use crate::cluster::Cluster;
+use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
 use crate::upstream::{FIRST_LOOKUP, Resolver};
 use crate::worker::{self, Command, Sockets, WorkerHandle};
@@ -74,6 +75,7 @@ impl Gateway {
             clock: Clock::start(),
             seed,
             resolver: Resolver::new(Arc::clone(&plan)),
+            descriptors: Arc::new(Descriptors::new()),
             plan,
             reloading: Mutex::new(()),
             reloads: Default::default(),
@@ -87,6 +89,7 @@ impl Gateway {
             .zip(sockets)
             .map(|(number, sockets)| worker::spawn(number, &shared, sockets))
             .collect::<io::Result<Vec<WorkerHandle>>>()?;
+        shared.mind_descriptors();
         let commands: Vec<_> = workers
             .iter()
             .map(|worker| worker.commands.clone())

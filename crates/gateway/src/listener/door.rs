@@ -90,7 +90,11 @@ impl Door {
         if before >= most {
             return Err(TurnedAway::Limit);
         }
-        seat._held = Some(descriptors.hold(Side::Client).ok_or(TurnedAway::Descriptors)?);
+        seat._held = Some(
+            descriptors
+                .hold(Side::Client)
+                .ok_or(TurnedAway::Descriptors)?,
+        );
         Ok(seat)
     }
 }

@@ -92,6 +92,9 @@ impl Control {
         self.shared.plan.publish(Arc::clone(&plan));
         self.adopt(&plan, sockets).await;
         self.shared.resolver.ask();
+        if !diff.changes.listeners.is_empty() {
+            self.shared.mind_descriptors();
+        }
         for gone in &old.listeners {
             if plan.listener_at(gone.door()).is_none() {
                 gone.door().remove_file();

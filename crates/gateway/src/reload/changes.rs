@@ -35,6 +35,14 @@ impl Changes {
     }
 }
 
+impl Difference {
+    /// Whether all is as it was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl fmt::Display for Changes {
     /// In a line, as the log has it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

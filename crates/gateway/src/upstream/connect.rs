@@ -1,6 +1,7 @@
 //! Opening a connection.
 
 use std::io;
+use std::sync::Arc;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::ProxyError;
@@ -8,7 +9,13 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::clock::duration;
 use crate::cluster::{Place, Target};
+use crate::descriptors::{Descriptors, Held, Side};
 use crate::stream::Stream;
+
+/// The process, or the system, has no descriptor left; the same number on all systems that this is
+/// built for.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
 
 /// Why there is no connection. Nothing was sent, so any request may go elsewhere.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +26,16 @@ pub(crate) enum ConnectError {
     Io(#[from] io::Error),
     #[error("no connection within the time limit")]
     Timeout,
+    #[error("the gateway has as many connections as it has descriptors for")]
+    NoDescriptor,
 }
 
 impl ConnectError {
+    /// Whether it is the gateway's own want, and no endpoint is to blame.
+    pub(crate) fn is_ours(&self) -> bool {
+        matches!(self, Self::NoDescriptor)
+    }
+
     /// What the client is told.
     pub(crate) fn proxy_error(&self) -> ProxyError {
         match self {
@@ -31,18 +45,40 @@ impl ConnectError {
             }
             Self::Io(_) => ProxyError::ConnectionRefused,
             Self::Timeout => ProxyError::ConnectionTimeout,
+            Self::NoDescriptor => ProxyError::ConnectionLimitReached,
         }
     }
 }
 
+/// A connection that has just been made.
+#[derive(Debug)]
+pub(crate) struct Connected {
+    pub(super) stream: Stream,
+    /// Counted while it lives.
+    _held: Held,
+}
+
 /// Opens a connection that sends small writes at once.
-pub(crate) async fn connect(target: &Target, timeout: Nanos) -> Result<Stream, ConnectError> {
+pub(crate) async fn connect(
+    target: &Target,
+    timeout: Nanos,
+    descriptors: &Arc<Descriptors>,
+) -> Result<Connected, ConnectError> {
     let place = target.place().ok_or(ConnectError::Unresolved)?;
+    let held = descriptors.hold(Side::Endpoint);
+    let held = held.ok_or(ConnectError::NoDescriptor)?;
     let stream = tokio::time::timeout(duration(timeout), open(&place))
         .await
-        .map_err(|_| ConnectError::Timeout)??;
+        .map_err(|_| ConnectError::Timeout)?
+        .map_err(|error| match error.raw_os_error() {
+            Some(EMFILE | ENFILE) => ConnectError::NoDescriptor,
+            _ => error.into(),
+        })?;
     stream.set_nodelay()?;
-    Ok(stream)
+    Ok(Connected {
+        stream,
+        _held: held,
+    })
 }
 
 async fn open(place: &Place) -> io::Result<Stream> {

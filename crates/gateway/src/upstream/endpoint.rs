@@ -9,6 +9,7 @@ use evenkeel_core::Nanos;
 
 use crate::cluster::{EndpointCounters, Target};
 use crate::stream::Stream;
+use crate::upstream::Connected;
 
 /// How many idle connections a worker keeps to one endpoint.
 const IDLE_MAX: usize = 256;
@@ -24,7 +25,7 @@ pub(crate) struct LocalEndpoint {
 
 #[derive(Debug)]
 struct Idle {
-    stream: Stream,
+    connected: Connected,
     since: Nanos,
 }
 
@@ -43,16 +44,19 @@ impl LocalEndpoint {
         loop {
             let idle = self.idle.borrow_mut().pop()?;
             self.counters.connections(-1, 0);
-            if now.since(idle.since) < timeout && is_silent(&idle.stream) {
-                return Some(Carrier::new(self, idle.stream));
+            if now.since(idle.since) < timeout && is_silent(&idle.connected.stream) {
+                return Some(Carrier::new(self, idle.connected));
             }
         }
     }
 
-    fn put_idle(&self, stream: Stream, now: Nanos) {
+    fn put_idle(&self, connected: Connected, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
         if idle.len() < IDLE_MAX {
-            idle.push(Idle { stream, since: now });
+            idle.push(Idle {
+                connected,
+                since: now,
+            });
             self.counters.connections(1, 0);
         }
     }
@@ -61,7 +65,7 @@ impl LocalEndpoint {
     pub(crate) fn close_stale(&self, now: Nanos, timeout: Nanos) {
         let mut idle = self.idle.borrow_mut();
         let before = idle.len();
-        idle.retain(|idle| now.since(idle.since) < timeout && is_silent(&idle.stream));
+        idle.retain(|idle| now.since(idle.since) < timeout && is_silent(&idle.connected.stream));
         let closed = before - idle.len();
         self.counters.connections(-(closed as i64), 0);
     }
@@ -83,7 +87,7 @@ fn is_silent(stream: &Stream) -> bool {
 /// A connection that carries a request. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Carrier {
-    stream: Stream,
+    connected: Connected,
     count: ActiveCount,
 }
 
@@ -98,21 +102,21 @@ impl Drop for ActiveCount {
 }
 
 impl Carrier {
-    pub(crate) fn new(endpoint: &Rc<LocalEndpoint>, stream: Stream) -> Self {
+    pub(crate) fn new(endpoint: &Rc<LocalEndpoint>, connected: Connected) -> Self {
         endpoint.counters.connections(0, 1);
         Self {
-            stream,
+            connected,
             count: ActiveCount(Rc::clone(endpoint)),
         }
     }
 
     #[inline]
     pub(crate) fn stream(&mut self) -> &mut Stream {
-        &mut self.stream
+        &mut self.connected.stream
     }
 
     /// Keeps the connection for the next request.
     pub(crate) fn give_back(self, now: Nanos) {
-        self.count.0.put_idle(self.stream, now);
+        self.count.0.put_idle(self.connected, now);
     }
 }

@@ -107,6 +107,13 @@ impl ClusterWorker {
         spent
     }
 
+    /// Closes all connections that idle.
+    pub(crate) fn close_idle(&self) {
+        for endpoint in &self.view().by_index {
+            endpoint.close_stale(Nanos(u64::MAX), Nanos(0));
+        }
+    }
+
     /// Closes connections that idle too long, and those to endpoints that are gone.
     pub(crate) fn close_stale(&self, now: Nanos) {
         let view = self.view();

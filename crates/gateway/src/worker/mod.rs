@@ -100,6 +100,14 @@ impl Worker {
         }
     }
 
+    /// Closes all connections to endpoints that carry no request.
+    #[cold]
+    pub(crate) fn close_idle(&self) {
+        for cluster in &self.plan.borrow().clusters {
+            cluster.close_idle();
+        }
+    }
+
     /// Closes what has idled too long, and lets go of endpoints that are gone.
     fn tidy(&self, now: Nanos) {
         for cluster in &self.plan.borrow().clusters {
