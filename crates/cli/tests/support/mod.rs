@@ -39,8 +39,21 @@ pub(crate) fn start(arguments: &[&str]) -> Running {
 
 /// Starts `evenkeel` with these arguments, and with a stderr of the test's choice.
 pub(crate) fn start_logging_to(stderr: Stdio, arguments: &[&str]) -> Running {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .args(arguments)
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    begin(command.args(arguments), stderr)
+}
+
+/// Starts `evenkeel` with these arguments as a process that may open so many files.
+pub(crate) fn start_with_files(files: usize, arguments: &[&str]) -> Running {
+    let mut command = Command::new("sh");
+    let limited = "ulimit -n \"$0\" && exec \"$@\"";
+    let binary = env!("CARGO_BIN_EXE_evenkeel");
+    command.args(["-c", limited, &files.to_string(), binary]);
+    begin(command.args(arguments), Stdio::piped())
+}
+
+fn begin(command: &mut Command, stderr: Stdio) -> Running {
+    let mut child = command
         .env_remove("NO_COLOR")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use evenkeel_config::Config;
+use evenkeel_gateway::TurnedAway;
 use evenkeel_testkit::{Answer, Gateway, RawClient, Script, Upstream, eventually};
 
-use crate::{GET, ask, post};
+use crate::{GET, ask, assert_own, post};
 
 fn with(upstream: &Upstream, change: impl FnOnce(&mut evenkeel_config::Limits)) -> Gateway {
     Gateway::with([upstream.endpoint("a")], |config: &mut Config| {
@@ -64,11 +65,11 @@ fn e19_heads_of_answers_have_a_limit() {
         (500, 10, 502),
     ] {
         let request = format!("GET /{count}x{size} HTTP/1.1\r\nHost: a\r\n\r\n");
-        assert_eq!(
-            ask(gateway.address(), request).status,
-            status,
-            "{count} of {size}"
-        );
+        let response = ask(gateway.address(), request);
+        assert_eq!(response.status, status, "{count} of {size}");
+        if status == 502 {
+            assert_own(&response, 502, "http_response_header_section_size");
+        }
     }
 }
 
@@ -163,31 +164,67 @@ fn g03_a_silent_connection_is_closed_without_a_word() {
     });
 }
 
-/// Hundreds of slow clients keep nobody else from being served, and go by their deadline.
+/// 500 clients that send nothing, a byte now and then, a head without its end, or none of the body
+/// that they promised, keep nobody else from being served, and go by their deadlines.
 #[test]
 fn g03_slow_clients_hold_up_nobody() {
     let upstream = Upstream::ok("ok");
-    let gateway = with(&upstream, |limits| {
-        limits.header_timeout = Duration::from_millis(500)
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.listeners[0].limits.header_timeout = Duration::from_millis(700);
+        config.clusters[0].timeout.idle = Duration::from_millis(700);
     });
-    let mut slow: Vec<RawClient> = (0..300)
-        .map(|number| match number % 3 {
-            0 => RawClient::connect(gateway.address()),
-            1 => RawClient::sending(gateway.address(), "GET / HT"),
-            _ => RawClient::sending(gateway.address(), "GET / HTTP/1.1\r\nHost: a\r\n"),
+    let address = gateway.address();
+    let promise = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
+    let mut slow: Vec<RawClient> = (0..500)
+        .map(|number| match number % 4 {
+            0 => RawClient::connect(address),
+            1 => RawClient::sending(address, "GET / HTTP/1.1\r\nHost: a\r\n"),
+            2 => RawClient::sending(address, promise),
+            _ => RawClient::sending(address, "G"),
         })
         .collect();
+    let drips: Vec<RawClient> = slow
+        .iter()
+        .skip(3)
+        .step_by(4)
+        .map(RawClient::second_hand)
+        .collect();
+    let dripping = std::thread::spawn(move || {
+        let mut drips = drips;
+        while !drips.is_empty() {
+            drips.retain_mut(|client| client.try_send("x"));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
     for _ in 0..50 {
-        assert_eq!(ask(gateway.address(), GET).text(), "ok");
+        assert_eq!(ask(address, GET).text(), "ok");
     }
     for (number, client) in slow.iter_mut().enumerate() {
         let end = String::from_utf8_lossy(&client.rest()).into_owned();
-        assert_eq!(end.starts_with("HTTP/1.1 408 "), number % 3 > 0, "{end}");
+        assert_eq!(
+            end.starts_with("HTTP/1.1 408 "),
+            number % 4 > 0,
+            "{number}: {end}"
+        );
     }
-    let listener = &gateway.control().listeners()[0];
     drop(slow);
+    dripping.join().expect("all of them end");
+    let listener = &gateway.control().listeners()[0];
     eventually("all have gone", || listener.connections() == 0);
-    assert_eq!(upstream.count(), 50);
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
+/// Shed, and told when to come again.
+#[test]
+fn a_full_cluster_says_when_to_come_again() {
+    let upstream = Upstream::answering(|_| Answer::never());
+    let gateway = Gateway::over([upstream.endpoint("a").with_capacity(1)]);
+    let _first = RawClient::sending(gateway.address(), GET);
+    eventually("it is full", || upstream.count() == 1);
+    let response = ask(gateway.address(), GET);
+    assert_own(&response, 503, "connection_limit_reached");
+    assert_eq!(response.field("retry-after"), Some("1"));
 }
 
 /// A body that stands still is the client's delay: 408, and no blame.
@@ -242,8 +279,12 @@ fn g02_connections_have_a_limit() {
         let answer = String::from_utf8_lossy(&late.rest()).into_owned();
         assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
         assert!(answer.contains("error=connection_limit_reached"));
+        assert!(answer.contains("\r\nRetry-After: 1\r\n"), "{answer}");
     }
     assert_eq!(upstream.count(), 50);
+    let rejected = |why| gateway.control().listeners()[0].turned_away(why);
+    assert_eq!(rejected(TurnedAway::Limit), 100);
+    assert_eq!(rejected(TurnedAway::Descriptors), 0);
     clients.truncate(20);
     let listener = &gateway.control().listeners()[0];
     eventually("they have gone", || listener.connections() == 20);
