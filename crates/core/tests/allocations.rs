@@ -3,23 +3,11 @@
 use std::sync::Arc;
 
 use allocation_counter::measure;
-use evenkeel_core::strategy::{Strategy, Value, registry};
+use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, Receipt, Snapshot,
 };
-
-/// Every registered strategy, and the other forms of those with parameters.
-fn strategies() -> Vec<Arc<dyn Strategy>> {
-    let all = registry::STRATEGIES.iter();
-    let mut all: Vec<_> = all
-        .map(|strategy| registry::build(strategy.name, &[]).expect("registered"))
-        .collect();
-    let choices = ("choices".to_owned(), Value::Integer(10));
-    all.push(registry::build("least_request", &[choices]).expect("registered"));
-    let plain = ("smooth".to_owned(), Value::Bool(false));
-    all.push(registry::build("weighted_round_robin", &[plain]).expect("registered"));
-    all
-}
+use evenkeel_testkit::laws::forms;
 
 /// Small and large, with cycles that are written down and such that are not, with tiers and caps.
 fn snapshots(strategy: &Arc<dyn Strategy>) -> Vec<Snapshot> {
@@ -76,7 +64,7 @@ fn exercise(picker: &mut Picker, snapshot: &Snapshot) {
 
 #[test]
 fn a_pick_allocates_nothing() {
-    for strategy in strategies() {
+    for (_, strategy) in forms() {
         for snapshot in snapshots(&strategy) {
             let mut picker = Picker::new(PickerSeed { root: 5, picker: 0 });
             // The first pick on a snapshot makes the cursors.
@@ -91,7 +79,7 @@ fn a_pick_allocates_nothing() {
 /// A receipt's memory is used again: once it is as long as it gets, tracing allocates nothing.
 #[test]
 fn a_traced_pick_uses_its_receipt_again() {
-    for strategy in strategies() {
+    for (_, strategy) in forms() {
         for snapshot in snapshots(&strategy) {
             let mut picker = Picker::new(PickerSeed { root: 5, picker: 0 });
             let mut receipt = Receipt::default();

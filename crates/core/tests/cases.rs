@@ -1,36 +1,17 @@
 //! Bugs that others had: the cases of section A that concern the core, by
 //! their ids (`docs/internals/cases.md`).
 
-use std::sync::Arc;
-
-use evenkeel_core::strategy::{Place, Strategy, registry};
+use evenkeel_core::strategy::{Place, registry};
 use evenkeel_core::{
-    Endpoint, Lease, Membership, Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed,
-    Snapshot,
+    Endpoint, Lease, Membership, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Snapshot,
 };
-use evenkeel_testkit::laws::{Subject, fits};
+use evenkeel_testkit::laws::{Subject, cluster, counts, endpoint, fits, form, id, pick};
 use proptest::prelude::*;
 
 const WEIGHTED: [&str; 3] = ["weighted_round_robin", "weighted_random", "least_request"];
 
-fn strategy(name: &str) -> Arc<dyn Strategy> {
-    registry::build(name, &[]).expect("registered")
-}
-
 fn members(name: &str, weights: &[u16]) -> Membership {
-    let mut members = Membership::new("cases", strategy(name));
-    for (at, weight) in weights.iter().enumerate() {
-        members.upsert(endpoint(at).with_weight(*weight));
-    }
-    members
-}
-
-fn id(at: usize) -> String {
-    format!("e{at:03}")
-}
-
-fn endpoint(at: usize) -> Endpoint {
-    Endpoint::new(id(at), "10.0.0.1:80")
+    cluster(&Subject::new(form(name)), weights)
 }
 
 fn picker(root: u64) -> Picker {
@@ -40,22 +21,6 @@ fn picker(root: u64) -> Picker {
 fn hold<'s>(picker: &mut Picker, snapshot: &'s Snapshot) -> Lease<'s> {
     let lease = picker.pick(snapshot, &PickContext::at(Nanos(0)));
     lease.expect("an endpoint")
-}
-
-/// A pick that is answered at once.
-fn pick(picker: &mut Picker, snapshot: &Snapshot) -> usize {
-    let lease = hold(picker, snapshot);
-    let index = lease.index();
-    lease.finish(Outcome::Success, Nanos(0));
-    index
-}
-
-fn counts(picker: &mut Picker, snapshot: &Snapshot, picks: usize) -> Vec<u64> {
-    let mut counts = vec![0; snapshot.endpoints().len()];
-    for _ in 0..picks {
-        counts[pick(picker, snapshot)] += 1;
-    }
-    counts
 }
 
 /// How often fresh pickers pick each endpoint first.
@@ -298,7 +263,7 @@ fn a19_load_outlives_changes_of_the_cluster() {
     let before = members.snapshot();
     let mut picker = picker(19);
     let held: Vec<_> = (0..4).map(|_| hold(&mut picker, &before)).collect();
-    members.upsert(endpoint(2));
+    members.upsert(endpoint(2, 1));
     // A new address is a return: what is in flight still counts.
     members.upsert(Endpoint::new(id(0), "10.0.0.9:80"));
     let after = members.snapshot();
@@ -315,7 +280,7 @@ fn a23_a_cold_endpoint_is_not_flooded() {
     let before = members.snapshot();
     let mut picker = picker(23);
     let _held: Vec<_> = (0..40).map(|_| hold(&mut picker, &before)).collect();
-    members.upsert(endpoint(4));
+    members.upsert(endpoint(4, 1));
     members.set_factor(&id(4), 26).expect("known");
     let after = members.snapshot();
     let _burst: Vec<_> = (0..40).map(|_| hold(&mut picker, &after)).collect();

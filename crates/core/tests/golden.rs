@@ -4,11 +4,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use evenkeel_core::reference::SmoothWeightedRoundRobin;
-use evenkeel_core::strategy::{Place, Value, registry};
-use evenkeel_core::{
-    Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, Snapshot,
-};
-use evenkeel_testkit::laws::{Subject, fits};
+use evenkeel_core::strategy::{Place, registry};
+use evenkeel_core::{Picker, PickerSeed, Snapshot};
+use evenkeel_testkit::laws::{Subject, cluster, counts, fits, form, pick};
 use proptest::prelude::*;
 
 const SEED: PickerSeed = PickerSeed {
@@ -16,28 +14,14 @@ const SEED: PickerSeed = PickerSeed {
     picker: 0,
 };
 
-fn snapshot(strategy: &str, params: &[(String, Value)], weights: &[u16]) -> Snapshot {
-    let strategy = registry::build(strategy, params).expect("registered");
-    let mut members = Membership::new("golden", strategy);
-    for (at, weight) in weights.iter().enumerate() {
-        let endpoint = Endpoint::new(format!("e{at:04}"), "10.0.0.1:80");
-        members.upsert(endpoint.with_weight(*weight));
-    }
-    members.snapshot()
-}
-
-/// A pick that is answered at once.
-fn pick(picker: &mut Picker, snapshot: &Snapshot) -> usize {
-    let lease = picker.pick(snapshot, &PickContext::at(Nanos(0)));
-    let lease = lease.expect("an endpoint");
-    let index = lease.index();
-    lease.finish(Outcome::Success, Nanos(0));
-    index
+/// Of a strategy by its name, or that of a form of it.
+fn snapshot(name: &str, weights: &[u16]) -> Snapshot {
+    cluster(&Subject::new(form(name)), weights).snapshot()
 }
 
 /// The first picks from the start of the schedule, as letters.
 fn letters(strategy: &str, weights: &[u16], picks: usize) -> String {
-    letters_of(&snapshot(strategy, &[], weights), picks)
+    letters_of(&snapshot(strategy, weights), picks)
 }
 
 fn letters_of(snapshot: &Snapshot, picks: usize) -> String {
@@ -45,14 +29,6 @@ fn letters_of(snapshot: &Snapshot, picks: usize) -> String {
     (0..picks)
         .map(|_| char::from(b'A' + pick(&mut picker, snapshot) as u8))
         .collect()
-}
-
-fn counts(picker: &mut Picker, snapshot: &Snapshot, picks: usize) -> Vec<u64> {
-    let mut counts = vec![0; snapshot.endpoints().len()];
-    for _ in 0..picks {
-        counts[pick(picker, snapshot)] += 1;
-    }
-    counts
 }
 
 #[test]
@@ -64,7 +40,7 @@ fn round_robin_goes_abc() {
 /// One picker that 50 threads share is exact over all; 50 pickers are exact each.
 #[test]
 fn round_robin_is_exact_over_fifty_threads() {
-    let snapshot = snapshot("round_robin", &[], &[1, 1, 1]);
+    let snapshot = snapshot("round_robin", &[1, 1, 1]);
     let shared = Mutex::new(Picker::new(SEED));
     let own: Vec<Vec<u64>> = thread::scope(|scope| {
         let work = |picker: u32| {
@@ -112,15 +88,14 @@ fn weights_count_by_their_proportion() {
 
 #[test]
 fn plain_weighted_round_robin_goes_in_blocks() {
-    let plain = [("smooth".to_owned(), Value::Bool(false))];
-    let snapshot = snapshot("weighted_round_robin", &plain, &[2, 7, 1]);
+    let snapshot = snapshot("plain_weighted_round_robin", &[2, 7, 1]);
     assert_eq!(letters_of(&snapshot, 12), "AABBBBBBBCAA");
 }
 
 /// The shares are exactly 2, 7 and 1 (see the unit tests of the alias table); here their counts.
 #[test]
 fn weighted_random_follows_2_7_1() {
-    let snapshot = snapshot("weighted_random", &[], &[2, 7, 1]);
+    let snapshot = snapshot("weighted_random", &[2, 7, 1]);
     let counts = counts(&mut Picker::new(SEED), &snapshot, 100_000);
     fits(&counts, &[2.0, 7.0, 1.0]).expect("2, 7, 1");
 }
@@ -132,7 +107,7 @@ fn a_million_picks_follow_the_weights() {
     let strategies = registry::STRATEGIES.iter();
     for strategy in strategies.filter(|strategy| !strategy.traits.latency_aware) {
         let weights = [5, 4, 3, 2, 1, 1];
-        let snapshot = snapshot(strategy.name, &[], &weights);
+        let snapshot = snapshot(strategy.name, &weights);
         let shares: Vec<f64> = match strategy.traits.weighted {
             true => weights.iter().map(|weight| f64::from(*weight)).collect(),
             false => vec![1.0; 6],
@@ -153,7 +128,7 @@ fn a_million_picks_follow_the_weights() {
 #[test]
 fn with_nothing_in_flight_the_first_does_not_win() {
     for size in [6, 60] {
-        let snapshot = snapshot("least_request", &[], &vec![1; size]);
+        let snapshot = snapshot("least_request", &vec![1; size]);
         let counts = counts(&mut Picker::new(SEED), &snapshot, 60_000);
         fits(&counts, &vec![1.0; size]).expect("even shares");
     }
@@ -165,7 +140,7 @@ proptest! {
     /// The cycle that is worked out beforehand is the scan's, pick by pick, whatever the weights.
     #[test]
     fn the_cycle_is_that_of_the_scan(weights in prop::collection::vec(1u16..=60, 1..20)) {
-        let snapshot = snapshot("weighted_round_robin", &[], &weights);
+        let snapshot = snapshot("weighted_round_robin", &weights);
         let mut picker = Picker::starting_at(SEED, Place::START);
         let wide: Vec<u32> = weights.iter().map(|weight| u32::from(*weight)).collect();
         let mut scan = SmoothWeightedRoundRobin::new(&wide);
@@ -185,7 +160,7 @@ fn deadlines_are_as_smooth_as_the_scan() {
         (one_heavy, 30_000),
         ((0..1_000).map(|at| 1 + at * 37 % 100).collect(), 50_500),
     ] {
-        let snapshot = snapshot("weighted_round_robin", &[], &weights);
+        let snapshot = snapshot("weighted_round_robin", &weights);
         let mut picker = Picker::starting_at(SEED, Place::START);
         let total: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
         let mut counts = vec![0.0; weights.len()];

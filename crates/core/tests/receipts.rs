@@ -3,13 +3,12 @@
 //! Random clusters in random states: weights, tiers, health, caps, failures, requests in flight,
 //! endpoints that had been tried; also with every slot taken.
 
-use std::sync::Arc;
-
-use evenkeel_core::strategy::{self, Place, Value, registry};
+use evenkeel_core::strategy::{Place, Value, registry};
 use evenkeel_core::{
     Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Lease, Load, Membership,
     Nanos, Outcome, PickContext, Picker, PickerSeed, Receipt, Refusal, Score, Snapshot, Subset,
 };
+use evenkeel_testkit::laws::forms;
 use proptest::prelude::*;
 
 /// One endpoint of a random cluster.
@@ -77,7 +76,7 @@ fn policies() -> impl Strategy<Value = Policies> {
 fn scene() -> impl Strategy<Value = Scene> {
     (
         prop_oneof![3 => prop::collection::vec(spec(), 1..12), 1 => prop::collection::vec(spec(), 12..90)],
-        0..strategies().len(),
+        0..forms().len(),
         any::<u64>(),
         (0usize..60, 0usize..5, 0usize..10, any::<bool>()),
         policies(),
@@ -92,22 +91,6 @@ fn scene() -> impl Strategy<Value = Scene> {
             capped,
             policies,
         })
-}
-
-/// The registered ones and their other forms.
-fn strategies() -> Vec<Arc<dyn strategy::Strategy>> {
-    let integer = |name: &str, n| (name.to_owned(), Value::Integer(n));
-    let mut all: Vec<_> = registry::STRATEGIES
-        .iter()
-        .map(|strategy| registry::build(strategy.name, &[]).expect("registered"))
-        .collect();
-    let choices = [integer("scan", 0), integer("choices", 4)];
-    all.push(registry::build("least_request", &choices).expect("registered"));
-    let plain = [("smooth".to_owned(), Value::Bool(false))];
-    all.push(registry::build("weighted_round_robin", &plain).expect("registered"));
-    let small = [integer("table_size", 1_009)];
-    all.push(registry::build("maglev", &small).expect("registered"));
-    all
 }
 
 const NOW: Nanos = Nanos::from_secs(50);
@@ -130,7 +113,7 @@ impl Policies {
 
 impl Scene {
     fn snapshot(&self) -> Snapshot {
-        let strategy = strategies().swap_remove(self.strategy);
+        let (_, strategy) = forms().swap_remove(self.strategy);
         let mut members = Membership::new("receipts", strategy);
         for (at, spec) in self.specs.iter().enumerate() {
             let id = format!("e{at:03}");
@@ -488,7 +471,7 @@ fn nonsense_is_refused() {
 /// Lost races for the last slots are inputs: receipts hold under contention too.
 #[test]
 fn receipts_hold_under_contention() {
-    for (at, strategy) in strategies().into_iter().enumerate() {
+    for (at, (_, strategy)) in forms().into_iter().enumerate() {
         let mut members = Membership::new("receipts", strategy);
         for at in 0..24 {
             let endpoint = Endpoint::new(format!("e{at:02}"), "10.0.0.1:80");

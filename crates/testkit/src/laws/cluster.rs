@@ -1,4 +1,4 @@
-//! Clusters and runs of picks that the laws share.
+//! Clusters and picks that the laws and the core's own tests share.
 
 use evenkeel_core::{
     Endpoint, Lease, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, Rng, Snapshot,
@@ -10,16 +10,20 @@ use super::Subject;
 pub(super) const NOW: Nanos = Nanos::from_secs(1_000);
 
 /// The id of endpoint `at`; ids sort as their numbers do.
-pub(super) fn id(at: usize) -> String {
+#[must_use]
+pub fn id(at: usize) -> String {
     format!("e{at:05}")
 }
 
-pub(super) fn endpoint(at: usize, weight: u16) -> Endpoint {
+/// Endpoint `at` with an address of its own.
+#[must_use]
+pub fn endpoint(at: usize, weight: u16) -> Endpoint {
     Endpoint::new(id(at), format!("10.0.0.1:{}", 1 + at)).with_weight(weight)
 }
 
 /// A cluster of endpoints of these weights.
-pub(super) fn cluster(subject: &Subject, weights: &[u16]) -> Membership {
+#[must_use]
+pub fn cluster(subject: &Subject, weights: &[u16]) -> Membership {
     let mut members = Membership::new("laws", subject.strategy());
     for (at, weight) in weights.iter().enumerate() {
         members.upsert(endpoint(at, *weight));
@@ -35,6 +39,34 @@ pub(super) fn shares(subject: &Subject, weights: &[u16]) -> Vec<f64> {
         weight => f64::from(*weight),
     };
     weights.iter().map(share).collect()
+}
+
+/// A pick at time zero and without a key, which is answered at once.
+///
+/// # Panics
+///
+/// When no endpoint can be picked.
+#[track_caller]
+pub fn pick(picker: &mut Picker, snapshot: &Snapshot) -> usize {
+    let lease = picker.pick(snapshot, &PickContext::at(Nanos(0)));
+    let lease = lease.expect("an endpoint");
+    let index = lease.index();
+    lease.finish(Outcome::Success, Nanos(0));
+    index
+}
+
+/// How many of so many such [`pick`]s fall on each endpoint.
+///
+/// # Panics
+///
+/// When no endpoint can be picked.
+#[track_caller]
+pub fn counts(picker: &mut Picker, snapshot: &Snapshot, picks: usize) -> Vec<u64> {
+    let mut counts = vec![0; snapshot.endpoints().len()];
+    for _ in 0..picks {
+        counts[pick(picker, snapshot)] += 1;
+    }
+    counts
 }
 
 /// A picker, and keys for those strategies that look at them.

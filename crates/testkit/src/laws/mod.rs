@@ -21,6 +21,7 @@ mod caps;
 mod cluster;
 mod determinism;
 mod eligible;
+mod forms;
 mod keys;
 mod leases;
 mod loaded;
@@ -43,8 +44,10 @@ use evenkeel_core::strategy::{Descriptor, Params, Strategy, Traits};
 pub use black_hole::FAILURES_WEIGH;
 pub use bounded::A_BOUND_HOLDS;
 pub use caps::CAPS_ARE_EXACT;
+pub use cluster::{cluster, counts, endpoint, id, pick};
 pub use determinism::{SAME_SEED_SAME_CHOICES, sequence};
 pub use eligible::{ALL_ZERO_WEIGHTS_ARE_NONE_IN_SERVICE, ONLY_ELIGIBLE_ENDPOINTS};
+pub use forms::{form, forms};
 pub use keys::{
     A_KEY_STAYS, EVERY_KEY_IS_SERVED, HEALTH_MOVES_ITS_OWN_KEYS, KEYS_MOVE_ONCE_TO_WHO_WARMS_UP,
     MEMBERSHIP_MOVES_ITS_OWN_KEYS, REQUESTS_WITHOUT_A_KEY,
