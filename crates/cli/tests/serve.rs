@@ -159,6 +159,28 @@ fn a_log_that_cannot_be_written_ends_nothing() {
     assert_eq!(gateway.wait().code, Some(0));
 }
 
+/// G10: one request that never ends keeps the process no longer than it was given, and that is no
+/// failure of the process.
+#[test]
+fn g10_the_deadline_of_a_drain_is_hard() {
+    let backend = held(&Gate::new());
+    let text = format!(
+        "[runtime]\ndrain_timeout = \"500ms\"\n[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"c\"\n\
+         [cluster.c]\nendpoints = [\"{}\"]\n",
+        backend.address()
+    );
+    let mut gateway = start(&["serve", &file("deadline.toml", &text)]);
+    let address = gateway.address("listening on ");
+    let mut client = RawClient::sending(address, "GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    eventually("the backend has it", || backend.count() == 1);
+    gateway.signal("TERM");
+    client.expect_end();
+    let ended = gateway.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("drain_timeout"), "{ended:?}");
+    ended.assert_calm();
+}
+
 #[test]
 fn a_second_signal_ends_at_once() {
     let backend = held(&Gate::new());
