@@ -100,7 +100,7 @@ impl Parts {
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct RequestWindow {
-    part: u64,
+    part: AtomicU64,
     parts: Parts,
 }
 
@@ -109,7 +109,7 @@ impl RequestWindow {
     #[must_use]
     pub fn new(policy: &RetryPolicy) -> Self {
         Self {
-            part: policy.part(),
+            part: AtomicU64::new(policy.part()),
             parts: Parts::default(),
         }
     }
@@ -117,19 +117,19 @@ impl RequestWindow {
     /// Counts a request. To be called by one thread only.
     #[inline]
     pub fn count(&self, now: Nanos) {
-        self.parts.add(now.0 / self.part);
+        self.parts.add(now.0 / self.part.load(Ordering::Relaxed));
     }
 }
 
 /// The retries of a cluster, over all workers.
 #[derive(Debug)]
 pub struct RetryBudget {
-    policy: RetryPolicy,
     spent: crate::sync::Mutex<Spent>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Spent {
+    policy: RetryPolicy,
     parts: Parts,
     /// The last part that was looked at: the clocks of workers may be read in another order than the
     /// lock is taken in.
@@ -141,9 +141,35 @@ impl RetryBudget {
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
-            policy,
-            spent: crate::sync::Mutex::new(Spent::default()),
+            spent: crate::sync::Mutex::new(Spent {
+                policy,
+                parts: Parts::default(),
+                newest: 0,
+            }),
         }
+    }
+
+    /// How many retries there may be.
+    #[must_use]
+    pub fn policy(&self) -> RetryPolicy {
+        crate::sync::lock(&self.spent).policy
+    }
+
+    /// Goes by another policy from now on; these are all workers. Over another window counting starts
+    /// anew.
+    pub fn change<'w>(
+        &self,
+        policy: RetryPolicy,
+        workers: impl IntoIterator<Item = &'w RequestWindow>,
+    ) {
+        let mut spent = crate::sync::lock(&self.spent);
+        if spent.policy.part() != policy.part() {
+            for worker in workers {
+                worker.part.store(policy.part(), Ordering::Relaxed);
+            }
+            (spent.parts, spent.newest) = (Parts::default(), 0);
+        }
+        spent.policy = policy;
     }
 
     /// Takes a retry, if the window that ends now has one left. O(workers).
@@ -172,13 +198,13 @@ impl RetryBudget {
         workers: impl IntoIterator<Item = &'w RequestWindow>,
     ) -> bool {
         let mut spent = crate::sync::lock(&self.spent);
-        let last = spent.newest.max(now.0 / self.policy.part());
+        let last = spent.newest.max(now.0 / spent.policy.part());
         spent.newest = last;
         let requests = workers
             .into_iter()
             .map(|worker| worker.parts.sum(last, PARTS))
             .sum();
-        if spent.parts.sum(last, PARTS + 1) >= self.policy.allowance(requests) {
+        if spent.parts.sum(last, PARTS + 1) >= spent.policy.allowance(requests) {
             return false;
         }
         spent.parts.add(last);
@@ -189,7 +215,7 @@ impl RetryBudget {
     pub fn give_back(&self, now: Nanos) {
         let spent = crate::sync::lock(&self.spent);
         // It may have been counted a part later, but never earlier.
-        let taken = now.0 / self.policy.part()..=spent.newest;
+        let taken = now.0 / spent.policy.part()..=spent.newest;
         if let Some(part) = taken
             .rev()
             .take(PARTS + 1)
@@ -282,6 +308,42 @@ mod tests {
         let budget = RetryBudget::new(policy);
         budget.give_back(now);
         assert!(budget.spend(now, []) && budget.spend(now, []) && !budget.spend(now, []));
+    }
+
+    #[test]
+    fn another_policy_counts_at_once() {
+        let first = RetryPolicy {
+            ratio: 0.5,
+            per_second: 0,
+            window: Nanos::from_secs(10),
+        };
+        let (requests, budget) = (RequestWindow::new(&first), RetryBudget::new(first));
+        let now = Nanos::from_secs(1_000);
+        let grants = |asked| {
+            (0..asked)
+                .filter(|_| budget.spend(now, [&requests]))
+                .count()
+        };
+        (0..8).for_each(|_| requests.count(now));
+        assert_eq!(grants(9), 4);
+        let more = RetryPolicy {
+            ratio: 1.0,
+            ..first
+        };
+        budget.change(more, [&requests]);
+        assert_eq!(
+            (budget.policy(), grants(9)),
+            (more, 4),
+            "what was spent still is"
+        );
+        let shorter = RetryPolicy {
+            window: Nanos::from_secs(1),
+            ..first
+        };
+        budget.change(shorter, [&requests]);
+        assert_eq!(grants(9), 0, "nothing was counted yet");
+        (0..8).for_each(|_| requests.count(now));
+        assert_eq!(grants(9), 4);
     }
 
     #[test]

@@ -26,7 +26,6 @@ pub struct Cluster {
     state: Mutex<State>,
     published: Arc<Published<View>>,
     budget: RetryBudget,
-    budget_policy: RetryPolicy,
     counters: Mutex<Counters>,
 }
 
@@ -81,8 +80,7 @@ impl Cluster {
         let mut since = BTreeMap::new();
         let view = view(&mut membership, policies.clone(), &mut targets, &mut since);
         Ok(Self {
-            budget: RetryBudget::new(RetryPolicy::default()),
-            budget_policy: RetryPolicy::default(),
+            budget: RetryBudget::new(config.retry.budget),
             name: Arc::clone(&config.name),
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(State {
@@ -229,6 +227,7 @@ impl Cluster {
             state.membership.set_strategy(strategy);
             set_policies(&mut state.membership, &config);
             state.policies = Policies::from(&config);
+            self.set_budget(config.retry.budget);
             (state.config, state.overrides) = (config, overrides);
             Some(())
         });
@@ -316,6 +315,17 @@ impl Cluster {
         self.budget.spend(now, windows)
     }
 
+    fn set_budget(&self, policy: RetryPolicy) {
+        let counters = self.counters();
+        let windows = counters.workers.iter().map(|worker| &worker.requests);
+        self.budget.change(policy, windows);
+    }
+
+    /// Gives back a retry that was not made.
+    pub(crate) fn give_back_retry(&self, now: Nanos) {
+        self.budget.give_back(now);
+    }
+
     pub(crate) fn published(&self) -> &Arc<Published<View>> {
         &self.published
     }
@@ -338,7 +348,7 @@ impl Cluster {
 
     /// A worker's counters for the cluster.
     pub(crate) fn count_worker(&self) -> Arc<ClusterCounters> {
-        let counters = Arc::new(ClusterCounters::new(&self.budget_policy));
+        let counters = Arc::new(ClusterCounters::new(&self.budget.policy()));
         self.counters().workers.push(Arc::clone(&counters));
         counters
     }

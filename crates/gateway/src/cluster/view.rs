@@ -1,5 +1,6 @@
 //! What workers see of a cluster.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use evenkeel_config as config;
@@ -26,7 +27,7 @@ pub struct Policies {
     pub retry: RetryRules,
     /// For a connection to stand.
     pub connect_timeout: Nanos,
-    /// From the request's last byte to the end of the response's head.
+    /// From the request's last byte to the end of the response's head, over all tries.
     pub response_timeout: Nanos,
     /// Without a byte in either direction of a body.
     pub idle_timeout: Nanos,
@@ -34,17 +35,6 @@ pub struct Policies {
     pub pool_idle_timeout: Nanos,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
-}
-
-impl Policies {
-    /// How long the head of an answer may take, for one try; a route may say it for its requests.
-    #[inline]
-    pub(crate) fn patience(&self, route: Option<Nanos>) -> Nanos {
-        let most = route.unwrap_or(self.response_timeout);
-        self.retry
-            .per_try_timeout
-            .map_or(most, |try_| most.min(try_))
-    }
 }
 
 /// What is tried again, and how often.
@@ -59,9 +49,9 @@ pub struct RetryRules {
     /// After the time for one try, for idempotent methods.
     pub timeout: bool,
     /// After these statuses, both ends included, for idempotent methods.
-    pub statuses: Vec<(u16, u16)>,
+    pub statuses: Vec<RangeInclusive<u16>>,
     /// The most bytes of a body that are kept to be sent again.
-    pub body: usize,
+    pub body: u64,
     /// From the request's last byte to the answer's head, for one try.
     pub per_try_timeout: Option<Nanos>,
 }
@@ -73,7 +63,14 @@ impl RetryRules {
     pub fn lists(&self, status: u16) -> bool {
         self.statuses
             .iter()
-            .any(|(first, last)| (*first..=*last).contains(&status))
+            .any(|statuses| statuses.contains(&status))
+    }
+
+    /// Whether an answer of this status is a failure of its endpoint.
+    #[inline]
+    #[must_use]
+    pub fn is_failure(&self, status: u16) -> bool {
+        status >= 500 || self.lists(status)
     }
 }
 
@@ -85,11 +82,11 @@ impl From<&config::Cluster> for Policies {
             retry: RetryRules {
                 attempts: retry.attempts,
                 connect: retry.on.connect,
-                reset: false,
-                timeout: false,
-                statuses: Vec::new(),
-                body: 0,
-                per_try_timeout: None,
+                reset: retry.on.reset,
+                timeout: retry.on.timeout,
+                statuses: retry.on.statuses.clone(),
+                body: retry.body,
+                per_try_timeout: retry.per_try_timeout.map(Nanos::from),
             },
             connect_timeout: timeout.connect.into(),
             response_timeout: timeout.response.into(),

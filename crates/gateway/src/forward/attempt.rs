@@ -2,7 +2,6 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, ready};
 
@@ -11,7 +10,8 @@ use evenkeel_core::Nanos;
 use super::client::Client;
 use super::relay::{Failure, Finished, Relay};
 use super::request::Request;
-use super::retry::{Again, Point, Repeatable};
+use super::retry::{Point, may_replace};
+use super::tries::{Tries, Try};
 use crate::cluster::Policies;
 use crate::descriptors::Side;
 use crate::upstream::{Carrier, Connected, LocalEndpoint, connect};
@@ -27,13 +27,16 @@ use crate::upstream::{Carrier, Connected, LocalEndpoint, connect};
 pub(super) async fn attempt(
     client: &mut Client,
     request: &mut Request,
-    endpoint: &Rc<LocalEndpoint>,
-    again: Again<'_>,
+    at: &Try<'_>,
+    tries: &Tries<'_>,
 ) -> Result<Finished, Failure> {
-    let policies = &again.view.view.policies;
+    let (endpoint, policies) = (at.endpoint(), at.policies());
+    if at.is_retry() {
+        stays(client).await?;
+    }
     let now = client.worker.alarms.now();
     if let Some(carrier) = endpoint.take_idle(now, policies.pool_idle_timeout) {
-        match relay(client, request, carrier, again).await {
+        match relay(client, request, carrier, policies, tries).await {
             Err(Failure::Endpoint(_, Point::Silent)) if may_replace(request.repeatable()) => {
                 request.upload.rewind();
             }
@@ -42,7 +45,17 @@ pub(super) async fn attempt(
     }
     let connected = connect_for(client, endpoint, policies).await?;
     let carrier = Carrier::new(endpoint, connected);
-    relay(client, request, carrier, again).await
+    relay(client, request, carrier, policies, tries).await
+}
+
+/// Fails when the client has gone: nothing is tried again for nobody.
+async fn stays(client: &mut Client) -> Result<(), Failure> {
+    let gone = poll_fn(|cx| Poll::Ready(client.poll_gone(cx).is_ready())).await;
+    if gone {
+        Err(Failure::ClientGone)
+    } else {
+        Ok(())
+    }
 }
 
 /// Opens a connection, unless the client goes away in the meantime.
@@ -74,23 +87,18 @@ async fn connect_for(
     .await
 }
 
-/// Whether a request that a kept-alive connection took to its death may be sent once more: nothing
-/// was sent, or sending it twice does no harm; and all of it is still here.
-fn may_replace(what: Repeatable) -> bool {
-    (what.unsent || what.idempotent) && what.whole
-}
-
 async fn relay(
     client: &mut Client,
     request: &mut Request,
     mut carrier: Carrier,
-    again: Again<'_>,
+    policies: &Policies,
+    tries: &Tries<'_>,
 ) -> Result<Finished, Failure> {
     let finished = {
-        let mut relay = Relay::new(client, carrier.stream(), request, again);
+        let mut relay = Relay::new(client, carrier.stream(), request, policies, tries);
         poll_fn(|cx| relay.poll(cx)).await?
     };
-    let keeps = again.view.view.policies.pool_idle_timeout > Nanos(0);
+    let keeps = policies.pool_idle_timeout > Nanos(0);
     if finished.endpoint_goes_on && keeps {
         carrier.give_back(client.worker.alarms.now());
     }

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
-use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext};
+use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
 use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_redirect, gateway_reply};
 
 use super::attempt::attempt;
 use super::client::Client;
-use super::relay::{Failure, Fault, Finished};
+use super::relay::{Failure, Finished};
 use super::request::Request;
-use super::retry::{Again, Point};
+use super::retry::Point;
+use super::tries::{Tries, Try, Views};
 use crate::cluster::CodeClass;
 use crate::listener::RETRY_AFTER;
 use crate::route::{Destination, RedirectTo};
-use crate::upstream::LocalEndpoint;
 use crate::worker::ClusterWorker;
 
 /// What the client is told when there is no descriptor for a connection to an endpoint.
@@ -51,51 +51,37 @@ pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After
 }
 
 async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker) -> After {
-    let mut ctx = PickContext::at(request.started);
-    let mut last: Option<Fault> = None;
     cluster.counters.requests.count(request.started);
+    let views = Views::default();
+    let tries = Tries::new(cluster, &views, PickContext::at(request.started));
+    let mut at = match tries.first(request) {
+        Ok(at) => at,
+        Err(reason) => return unavailable(client, request, cluster, reason).await,
+    };
+    request.keep(at.policies().retry.body);
     loop {
-        let view = cluster.view();
-        ctx.affinity = request.way.affinity(&view.view);
-        let lease = match cluster.pick(&view, &ctx) {
-            Ok(lease) => lease,
-            Err(reason) => return unavailable(client, request, cluster, reason, last).await,
-        };
-        ctx.attempts.push(lease.state().serial());
-        let again = Again {
-            cluster,
-            view: &view,
-            attempts: &ctx.attempts,
-        };
-        if last.is_none() {
-            again.prepare(request);
-        }
-        let endpoint = view.endpoint(lease.index());
-        request.way.chosen(&view.view, lease.index());
-        let failure = match attempt(client, request, endpoint, again).await {
-            Ok(finished) => {
-                again.ended(finished.status < 500);
-                return settle(client, request, endpoint, lease, finished);
-            }
+        at.note(&mut request.way);
+        let failure = match attempt(client, request, &at, &tries).await {
+            Ok(finished) => return settle(client, request, at, &tries, finished),
             Err(failure) => failure,
         };
         let now = client.worker.now();
-        again.ended(false);
-        let fault = match failure {
-            Failure::Endpoint(fault, point) if again.goes_on(point, request, now) => fault,
-            failure => {
-                let failed = Failed { failure, now };
-                return failed
-                    .settle(client, request, cluster, endpoint, lease)
-                    .await;
-            }
+        if let Failure::Endpoint(_, point) = failure {
+            tries.grant(point, request, at.policies(), now);
+        }
+        let Some(next) = tries.next() else {
+            let failed = Failed { failure, now };
+            return failed.settle(client, request, cluster, at, &tries).await;
         };
-        lease.finish(Outcome::Failure, now);
-        endpoint.counters.fail();
-        client.worker.shared.resolver.ask();
+        if matches!(failure, Failure::Endpoint(_, Point::Connect)) {
+            client.worker.shared.resolver.ask();
+        }
+        if at.is_retry() {
+            tries.ended(false);
+        }
+        at.finish(Outcome::Failure, now);
         request.upload.rewind();
-        ctx.now = now;
-        last = Some(fault);
+        at = next;
     }
 }
 
@@ -103,20 +89,24 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
 fn settle(
     client: &Client,
     request: &Request,
-    endpoint: &LocalEndpoint,
-    lease: Lease<'_>,
+    at: Try<'_>,
+    tries: &Tries<'_>,
     finished: Finished,
 ) -> After {
     let now = client.worker.now();
     let class = CodeClass::of(finished.status);
-    endpoint.counters.finish(class, now.since(request.started));
-    let outcome = if class == CodeClass::ServerError {
-        endpoint.counters.fail();
+    let took = now.since(request.started);
+    at.endpoint().counters.finish(class, took);
+    let failed = at.policies().retry.is_failure(finished.status);
+    if at.is_retry() {
+        tries.ended(!failed);
+    }
+    let outcome = if failed {
         Outcome::Failure
     } else {
         Outcome::Success
     };
-    lease.finish(outcome, now);
+    at.finish(outcome, now);
     if finished.client_goes_on {
         After::KeepAlive
     } else {
@@ -136,71 +126,71 @@ impl Failed {
         client: &mut Client,
         request: &Request,
         cluster: &ClusterWorker,
-        endpoint: &LocalEndpoint,
-        lease: Lease<'_>,
+        at: Try<'_>,
+        tries: &Tries<'_>,
     ) -> After {
         let took = self.now.since(request.started);
-        match self.failure {
+        let endpoint = at.endpoint();
+        let (fault, point) = match self.failure {
             Failure::ClientGone => {
                 endpoint.counters.finish(CodeClass::Cancelled, took);
-                lease.finish(Outcome::Cancelled, self.now);
-                After::Abort
+                at.finish(Outcome::Cancelled, self.now);
+                return After::Abort;
             }
             Failure::Client(reject, answered) => {
-                lease.finish(Outcome::Cancelled, self.now);
+                at.finish(Outcome::Cancelled, self.now);
                 if answered {
                     endpoint.counters.finish(CodeClass::Cancelled, took);
                     return After::Abort;
                 }
-                own_answer(client, request, cluster, GatewayReply::refused(reject, "")).await
+                let reply = GatewayReply::refused(reject, "");
+                return own_answer(client, request, cluster, reply).await;
             }
             Failure::Gateway(error) => {
-                lease.finish(Outcome::Cancelled, self.now);
+                at.finish(Outcome::Cancelled, self.now);
                 let mut reply = GatewayReply::new(error, "");
                 reply.details = Some(NO_DESCRIPTOR);
-                own_answer(client, request, cluster, reply).await
+                return own_answer(client, request, cluster, reply).await;
             }
-            Failure::Endpoint(fault, point) => {
-                endpoint.counters.fail();
-                lease.finish(Outcome::Failure, self.now);
-                if point == Point::Connect {
-                    client.worker.shared.resolver.ask();
-                }
-                if point == Point::Begun {
-                    endpoint.counters.finish(CodeClass::ServerError, took);
-                    if request.version == Version::Http10 {
-                        client.reset_at_end();
-                    }
-                    return After::Abort;
-                }
-                let mut reply = GatewayReply::new(fault.error, "");
-                reply.details = fault.details;
-                own_answer(client, request, cluster, reply).await
-            }
+            Failure::Endpoint(fault, point) => (fault, point),
+            // It is not given up before another try has been granted.
+            Failure::Unwanted => (ProxyError::DestinationUnavailable.into(), Point::Status),
+        };
+        if at.is_retry() {
+            tries.ended(false);
         }
+        at.finish(Outcome::Failure, self.now);
+        if point == Point::Connect {
+            client.worker.shared.resolver.ask();
+        }
+        if point == Point::Begun {
+            endpoint.counters.finish(CodeClass::ServerError, took);
+            if request.version == Version::Http10 {
+                client.reset_at_end();
+            }
+            return After::Abort;
+        }
+        let nobody = tries.nobody().map(|reason| reason.to_string());
+        let mut reply = GatewayReply::new(fault.error, "");
+        reply.details = fault.details.or(nobody.as_deref());
+        own_answer(client, request, cluster, reply).await
     }
 }
 
-/// Nothing can be chosen: the reason goes into the answer. After a try that failed that is the reason,
-/// not that nobody else is left.
+/// Nothing can be chosen: the reason goes into the answer.
 async fn unavailable(
     client: &mut Client,
     request: &Request,
     cluster: &ClusterWorker,
     reason: NoEndpoint,
-    last: Option<Fault>,
 ) -> After {
     let details = reason.to_string();
-    let fault = match (reason, last) {
-        (NoEndpoint::AllTried, Some(fault)) => fault,
-        (NoEndpoint::AllFull, _) => ProxyError::ConnectionLimitReached.into(),
-        _ => ProxyError::DestinationUnavailable.into(),
+    let error = match reason {
+        NoEndpoint::AllFull => ProxyError::ConnectionLimitReached,
+        _ => ProxyError::DestinationUnavailable,
     };
-    let mut reply = GatewayReply::new(fault.error, "");
-    reply.details = fault.details;
-    if reply.status == 503 && fault.details.is_none() {
-        reply.details = Some(&details);
-    }
+    let mut reply = GatewayReply::new(error, "");
+    reply.details = Some(&details);
     own_answer(client, request, cluster, reply).await
 }
 

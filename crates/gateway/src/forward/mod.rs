@@ -7,5 +7,6 @@ mod pump;
 mod relay;
 mod request;
 mod retry;
+mod tries;
 
 pub(crate) use client::serve;

@@ -4,11 +4,14 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use evenkeel_http1::{BadChunk, BodyDecoder, BodyEncoder, Encoding, Framing};
+use evenkeel_http1::{BadChunk, BodyDecoder, BodyEncoder, Encoding, Framing, Piece};
 use tokio::io::AsyncWrite;
 
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
+
+/// How much of chunk syntax is kept with a body of any size; beside it as much as there is body.
+const SYNTAX_MAX: usize = 4 * 1024;
 
 /// Why a body did not get through.
 #[derive(Debug)]
@@ -39,14 +42,18 @@ pub(super) struct Pump {
     tail: usize,
     /// The whole body is staged.
     complete: bool,
-    /// Nothing but what is in `pending` has been sent, so it can be sent again.
-    pub(super) rewindable: bool,
+    /// Nothing but what is in `pending` has been sent.
+    rewindable: bool,
     /// Counts bytes in and out: whether it stands still.
     pub(super) moved: u64,
     /// The most bytes of body that may still come.
     allowance: u64,
-    /// Up to so many bytes, head and all, what was sent is kept to be sent again.
-    keep: usize,
+    /// How many bytes of body have come.
+    body: u64,
+    /// With a body up to so many bytes, what was sent is kept to be sent again.
+    keep: u64,
+    /// How many bytes are kept at most, head and syntax and all.
+    room: usize,
 }
 
 impl Pump {
@@ -63,13 +70,21 @@ impl Pump {
             rewindable: true,
             moved: 0,
             allowance: u64::MAX,
+            body: 0,
             keep: 0,
+            room: 0,
         }
     }
 
     /// Keeps what is sent, to be sent again, as long as the body has at most `most` bytes.
-    pub(super) fn keep(&mut self, most: usize) {
-        self.keep = self.pending.len() + most;
+    pub(super) fn keep(&mut self, most: u64) {
+        self.keep = most;
+        self.room = self.pending.len() + 2 * most as usize + SYNTAX_MAX;
+    }
+
+    /// Whether all of the body that has come can be sent once more.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.rewindable && (self.sent == 0 || self.body <= self.keep)
     }
 
     /// Sets how the body comes and how it is to leave.
@@ -113,7 +128,7 @@ impl Pump {
 
     /// Sends everything again, on another connection.
     pub(super) fn rewind(&mut self) {
-        debug_assert!(self.rewindable, "what was sent is still here");
+        debug_assert!(self.is_repeatable(), "what was sent is still here");
         self.sent = 0;
     }
 
@@ -131,26 +146,35 @@ impl Pump {
                 break;
             } else {
                 let piece = self.decode(inbox)?;
-                self.encoder
-                    .data(&inbox.data()[piece.data], &mut self.pending);
-                inbox.consume(piece.consumed);
+                self.copy(&piece, inbox);
             }
         }
         Ok(())
     }
 
-    /// Stages the next piece of the body; what needs no other form stays where it lies.
+    /// Stages the next piece of the body; what needs no other form and is not kept stays where it
+    /// lies.
     fn stage(&mut self, inbox: &mut Inbox) -> Result<(), PumpError> {
-        if self.rewindable && self.pending.len() + inbox.data().len() <= self.keep {
+        let has_room = self.rewindable && self.pending.len() + inbox.data().len() <= self.room;
+        if has_room && self.body + inbox.data().len() as u64 <= self.keep {
             return self.stage_first(inbox);
         }
-        self.rewindable = false;
-        self.pending.clear();
-        self.sent = 0;
-        if !self.encoder.is_identity() {
+        if !self.rewindable && !self.encoder.is_identity() {
+            self.forget_sent();
             return self.stage_first(inbox);
         }
         let piece = self.decode(inbox)?;
+        if has_room && self.body <= self.keep {
+            // What is behind it may be the next request, which does not count.
+            self.copy(&piece, inbox);
+            return Ok(());
+        }
+        self.rewindable = false;
+        self.forget_sent();
+        if !self.encoder.is_identity() {
+            self.copy(&piece, inbox);
+            return self.stage_first(inbox);
+        }
         let (start, len) = (piece.data.start, piece.data.len());
         inbox.consume(if len == 0 { piece.consumed } else { start });
         (self.direct, self.tail) = (
@@ -167,7 +191,17 @@ impl Pump {
         Ok(())
     }
 
-    fn decode(&mut self, inbox: &Inbox) -> Result<evenkeel_http1::Piece, PumpError> {
+    /// Copies a piece behind what is pending.
+    fn copy(&mut self, piece: &Piece, inbox: &mut Inbox) {
+        let data = &inbox.data()[piece.data.clone()];
+        self.encoder.data(data, &mut self.pending);
+        inbox.consume(piece.consumed);
+        if piece.done {
+            self.complete();
+        }
+    }
+
+    fn decode(&mut self, inbox: &Inbox) -> Result<Piece, PumpError> {
         let piece = self
             .decoder
             .decode(inbox.data())
@@ -176,6 +210,7 @@ impl Pump {
             .allowance
             .checked_sub(piece.data.len() as u64)
             .ok_or(PumpError::TooLarge)?;
+        self.body += piece.data.len() as u64;
         Ok(piece)
     }
 

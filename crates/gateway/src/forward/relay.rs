@@ -8,7 +8,8 @@ use evenkeel_http1::{Asked, BadResponse, Limits, ProxyError, Reject, Reply, Resp
 use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::request::{self, Request, TOO_SLOW};
-use super::retry::{Again, Point};
+use super::retry::Point;
+use super::tries::Tries;
 use crate::cluster::Policies;
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
@@ -31,6 +32,8 @@ pub(super) enum Failure {
     Endpoint(Fault, Point),
     /// The gateway itself lacks something. Nothing was sent.
     Gateway(ProxyError),
+    /// Its answer was given up for another try.
+    Unwanted,
 }
 
 /// What an endpoint did wrong.
@@ -79,12 +82,12 @@ struct Answer {
 
 /// A relay under way. It owns nothing that would be lost with it but buffers.
 #[derive(Debug)]
-pub(super) struct Relay<'r> {
+pub(super) struct Relay<'r, 'v> {
     client: &'r mut Client,
     endpoint: &'r mut Stream,
     request: &'r mut Request,
     policies: &'r Policies,
-    again: Again<'r>,
+    tries: &'r Tries<'v>,
     inbox: Inbox,
     download: Pump,
     answer: Option<Answer>,
@@ -95,33 +98,37 @@ pub(super) struct Relay<'r> {
     seen: usize,
     /// A byte of the answer has come.
     answered: bool,
+    /// The time for this one try ends before that for all of them.
+    hurries: bool,
     /// How long the interim answers are that were staged for the client.
     interim: usize,
 }
 
-impl<'r> Relay<'r> {
+impl<'r, 'v> Relay<'r, 'v> {
     pub(super) fn new(
         client: &'r mut Client,
         endpoint: &'r mut Stream,
         request: &'r mut Request,
-        again: Again<'r>,
+        policies: &'r Policies,
+        tries: &'r Tries<'v>,
     ) -> Self {
-        let policies = &again.view.view.policies;
         let buffers = &client.worker.buffers;
         let relay = Self {
             inbox: Inbox::new(buffers),
             download: Pump::new(buffers.output()),
             client,
             endpoint,
-            request,
             policies,
-            again,
+            tries,
             answer: None,
             uploaded: false,
             upload_error: None,
-            moved: 0,
+            // What an earlier try moved is no progress of this one.
+            moved: request.upload.moved,
+            request,
             seen: 0,
             answered: false,
+            hurries: false,
             interim: 0,
         };
         relay.client.alarm.set(policies.idle_timeout);
@@ -163,8 +170,7 @@ impl<'r> Relay<'r> {
         match ready!(upload.poll_run(&mut client.stream, &mut client.inbox, self.endpoint, cx)) {
             Ok(()) => {
                 self.uploaded = true;
-                let route = self.request.way.timeout;
-                client.alarm.set(self.policies.patience(route));
+                self.await_head();
             }
             // It may have answered before it stopped reading.
             Err(PumpError::Write(error)) => self.upload_error = Some(error),
@@ -177,6 +183,20 @@ impl<'r> Relay<'r> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Sets the alarm for the head of the answer: the time for this try, or what is left of the time
+    /// for all of them.
+    fn await_head(&mut self) {
+        let now = self.client.worker.alarms.now();
+        let most = self.request.way.timeout;
+        let most = most.unwrap_or(self.policies.response_timeout);
+        let due = *self.request.due.get_or_insert(now + most);
+        let left = due.since(now);
+        let own = self.policies.retry.per_try_timeout;
+        let own = own.filter(|own| *own < left);
+        self.hurries = own.is_some();
+        self.client.alarm.set(own.unwrap_or(left));
     }
 
     fn poll_download(&mut self, cx: &mut Context<'_>) -> Poll<Result<Finished, Failure>> {
@@ -208,9 +228,7 @@ impl<'r> Relay<'r> {
                     Ok(Head::Final) => return Poll::Ready(Ok(())),
                     Ok(Head::Interim) => self.seen = 0,
                     Ok(Head::Partial) => break,
-                    Ok(Head::Unwanted(fault)) => {
-                        return Poll::Ready(Err(Failure::Endpoint(fault, Point::Status)));
-                    }
+                    Ok(Head::Unwanted) => return Poll::Ready(Err(Failure::Unwanted)),
                     Err(bad) => return Poll::Ready(Err(self.failure(bad.into()))),
                 }
             }
@@ -250,9 +268,11 @@ impl<'r> Relay<'r> {
         let now = self.client.worker.alarms.now();
         if head.status >= 400
             && !self.has_answered_client()
-            && self.again.refuses(head.status, self.request, now)
+            && self
+                .tries
+                .refuses(head.status, self.request, self.policies, now)
         {
-            return Ok(Head::Unwanted(unwanted()));
+            return Ok(Head::Unwanted);
         }
         let reply = Reply {
             client_version: self.request.version,
@@ -327,7 +347,7 @@ impl<'r> Relay<'r> {
         match self.answer {
             Some(_) if awaits_upload || !self.download.is_flushed() => Failure::ClientGone,
             None if awaits_upload => Failure::Client(TOO_SLOW, self.has_answered_client()),
-            None if self.policies.retry.per_try_timeout.is_some() && !self.answered => {
+            None if self.hurries && self.uploaded && !self.answered => {
                 Failure::Endpoint(ProxyError::HttpResponseTimeout.into(), Point::Late)
             }
             _ => match self.failure(ProxyError::HttpResponseTimeout.into()) {
@@ -339,7 +359,7 @@ impl<'r> Relay<'r> {
     }
 }
 
-impl Drop for Relay<'_> {
+impl Drop for Relay<'_, '_> {
     fn drop(&mut self) {
         let pending = std::mem::take(self.download.pending());
         self.client.worker.buffers.recycle(pending);
@@ -352,15 +372,5 @@ enum Head {
     Interim,
     Partial,
     /// Given up for another try.
-    Unwanted(Fault),
-}
-
-/// What the client is told when nobody else can be tried after all.
-fn unwanted() -> Fault {
-    Fault {
-        error: ProxyError::DestinationUnavailable,
-        details: Some(
-            "the endpoint's answer was given up for another try, and nobody else takes it",
-        ),
-    }
+    Unwanted,
 }

@@ -19,6 +19,10 @@ pub(super) struct Request {
     /// for the next request.
     pub(super) body_unexpected: bool,
     pub(super) started: Nanos,
+    /// The length of its body, if it was said.
+    pub(super) length: Option<u64>,
+    /// When the head of its answer is due, however often it is tried; set once it has been sent.
+    pub(super) due: Option<Nanos>,
     pub(super) way: Way,
     /// The head for the endpoint and the body behind it.
     pub(super) upload: Pump,
@@ -66,6 +70,11 @@ impl Request {
             keep_alive: head.keep_alive,
             body_unexpected: head.body_unexpected,
             started: worker.now(),
+            length: match head.framing {
+                Framing::Length(length) => Some(length),
+                _ => None,
+            },
+            due: None,
             way,
             upload,
         };
@@ -95,7 +104,14 @@ impl Request {
         Repeatable {
             idempotent: self.method.is_idempotent(),
             unsent: !self.upload.has_sent(),
-            whole: self.upload.rewindable,
+            whole: self.upload.is_repeatable(),
+        }
+    }
+
+    /// Keeps what is sent if it may have to be sent again; what is known to be too long is not.
+    pub(super) fn keep(&mut self, most: u64) {
+        if self.method.is_idempotent() && self.length.is_none_or(|length| length <= most) {
+            self.upload.keep(most);
         }
     }
 

@@ -4,11 +4,7 @@
 //! than sending it once. The whole rule is [`may_repeat`]; the guide prints it as a table, and a
 //! test drives a request through each of its cells.
 
-use evenkeel_core::{Attempts, Nanos};
-
-use super::request::Request;
 use crate::cluster::RetryRules;
-use crate::worker::{ClusterWorker, WorkerView};
 
 /// Where an attempt failed, in the order in which an exchange goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,55 +47,16 @@ pub(super) fn may_repeat(point: Point, what: Repeatable, rules: &RetryRules) -> 
     harmless && what.whole
 }
 
-/// Grants further tries of one request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Again<'c> {
-    pub(super) cluster: &'c ClusterWorker,
-    pub(super) view: &'c WorkerView,
-    /// Where the request has been, this try included.
-    pub(super) attempts: &'c Attempts,
-}
-
-impl Again<'_> {
-    /// Whether the request goes to another endpoint; what is granted is paid for.
-    pub(super) fn granted(&self, point: Point, request: &Request, now: Nanos) -> bool {
-        let rules = &self.view.view.policies.retry;
-        let tried = self.attempts.count();
-        tried < rules.attempts
-            && usize::from(tried) < self.view.eligible
-            && may_repeat(point, request.repeatable(), rules)
-            && self.cluster.spend_retry(now)
-    }
-
-    /// Keeps what is sent if it may have to be sent again.
-    pub(super) fn prepare(&self, request: &mut Request) {
-        let rules = &self.view.view.policies.retry;
-        if rules.attempts > 1 && request.method.is_idempotent() {
-            request.upload.keep(rules.body);
-        }
-    }
-
-    /// Whether a failure leads to another try. One of a status was granted when it was given up.
-    pub(super) fn goes_on(&self, point: Point, request: &Request, now: Nanos) -> bool {
-        point == Point::Status || self.granted(point, request, now)
-    }
-
-    /// Counts how this try ended, if it was not the first.
-    pub(super) fn ended(&self, success: bool) {
-        if self.attempts.count() > 1 {
-            self.cluster.counters.retry_ended(success);
-        }
-    }
-
-    /// Whether an answer of this status is given up for another try.
-    pub(super) fn refuses(&self, status: u16, request: &Request, now: Nanos) -> bool {
-        let rules = &self.view.view.policies.retry;
-        rules.lists(status) && self.granted(Point::Status, request, now)
-    }
+/// Whether a request that a kept-alive connection took to its death may be sent once more to the same
+/// endpoint: nothing was sent, or sending it twice does no harm; and all of it is still here.
+pub(super) fn may_replace(what: Repeatable) -> bool {
+    (what.unsent || what.idempotent) && what.whole
 }
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_http1::Method;
+
     use super::*;
 
     const ALL: RetryRules = RetryRules {
@@ -112,32 +69,72 @@ mod tests {
         per_try_timeout: None,
     };
 
-    /// Case D02: the table of the guide, idempotent methods first.
+    /// The columns of the guide's table.
+    const COLUMNS: [Column; 6] = [
+        Column::At(Point::Connect),
+        Column::KeptAlive,
+        Column::At(Point::Silent),
+        Column::At(Point::Late),
+        Column::At(Point::Status),
+        Column::At(Point::Broken),
+    ];
+
+    enum Column {
+        At(Point),
+        KeptAlive,
+    }
+
+    fn cell(column: &Column, idempotent: bool) -> &'static str {
+        let mut what = Repeatable {
+            idempotent,
+            unsent: matches!(column, Column::At(Point::Connect)),
+            whole: true,
+        };
+        let is_allowed = |what| match column {
+            Column::At(point) => may_repeat(*point, what, &ALL),
+            Column::KeptAlive => may_replace(what),
+        };
+        let allowed = is_allowed(what);
+        what.whole = false;
+        assert!(!is_allowed(what), "a part is no request");
+        if allowed { "again" } else { "once" }
+    }
+
+    /// Case D02: the guide has this table, and a test end to end takes it from there.
     #[test]
-    fn d02_the_table() {
-        let table = [
-            (Point::Connect, [true, true]),
-            (Point::Silent, [true, false]),
-            (Point::Late, [true, false]),
-            (Point::Status, [true, false]),
-            (Point::Broken, [false, false]),
-            (Point::Begun, [false, false]),
+    fn d02_the_table_of_the_guide() {
+        let page = include_str!("../../../../docs/guide/retries.md");
+        let row = |name: &str, idempotent| {
+            let cells = COLUMNS.iter().map(|column| cell(column, idempotent));
+            let cells: Vec<&str> = std::iter::once(name).chain(cells).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let methods = [
+            ("`GET`", Method::Get),
+            ("`HEAD`", Method::Head),
+            ("`OPTIONS`", Method::Options),
+            ("`PUT`", Method::Put),
+            ("`DELETE`", Method::Delete),
+            ("`POST`", Method::Post),
+            ("`PATCH`", Method::Patch),
+            ("any other", Method::Other),
         ];
-        for (point, allowed) in table {
-            for (idempotent, allowed) in [true, false].into_iter().zip(allowed) {
-                let mut what = Repeatable {
-                    idempotent,
-                    unsent: point == Point::Connect,
-                    whole: true,
-                };
-                assert_eq!(may_repeat(point, what, &ALL), allowed, "{point:?} {what:?}");
-                what.whole = false;
-                assert!(
-                    !may_repeat(point, what, &ALL),
-                    "{point:?}: a part is no request"
-                );
-            }
-        }
+        let rows = methods.map(|(name, method)| row(name, method.is_idempotent()));
+        let table = rows.concat();
+        assert!(
+            page.contains(&table),
+            "docs/guide/retries.md has not\n{table}"
+        );
+    }
+
+    #[test]
+    fn what_a_client_has_begun_to_read_is_not_repeated() {
+        let what = Repeatable {
+            idempotent: true,
+            unsent: false,
+            whole: true,
+        };
+        assert!(!may_repeat(Point::Begun, what, &ALL));
     }
 
     #[test]

@@ -107,6 +107,11 @@ impl ClusterWorker {
         spent
     }
 
+    /// Gives back a retry that was taken at `now` and not made.
+    pub(crate) fn give_back_retry(&self, now: Nanos) {
+        self.cluster.give_back_retry(now);
+    }
+
     /// Closes all connections that idle.
     pub(crate) fn close_idle(&self) {
         for endpoint in &self.view().by_index {

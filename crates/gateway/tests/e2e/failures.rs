@@ -206,27 +206,22 @@ fn slow_bodies_may_take_long() {
     assert_eq!(ask(gateway.address(), GET).text(), "x".repeat(10));
 }
 
-/// D01, D02: what was sent on a fresh connection is never sent twice, whatever the method.
+/// D01, D02: what an endpoint may have acted upon is not sent again; what does no harm is, if not a
+/// byte of an answer came.
 #[test]
 fn d01_what_may_have_been_processed_is_not_sent_again() {
+    let rubbish = "http_protocol_error";
+    let cut = "connection_terminated";
+    let part = "HTTP/1.1 200 OK\r\nContent-";
     let ends = [
-        (Answer::close(), "connection_terminated"),
-        (Answer::reset(), "connection_terminated"),
-        (Answer::raw("rubbish\r\n\r\n"), "http_protocol_error"),
-        (
-            Answer::raw("HTTP/1.1 2x0 OK\r\n\r\n"),
-            "http_protocol_error",
-        ),
-        (
-            Answer::raw("HTTP/1.1 200 OK\r\nContent-").then(Act::Close),
-            "connection_terminated",
-        ),
-        (
-            Answer::raw("HTTP/1.1 200 OK\r\nContent-").then(Act::Reset),
-            "connection_terminated",
-        ),
+        (Answer::close(), cut, 2),
+        (Answer::reset(), cut, 2),
+        (Answer::raw("rubbish\r\n\r\n"), rubbish, 1),
+        (Answer::raw("HTTP/1.1 2x0 OK\r\n\r\n"), rubbish, 1),
+        (Answer::raw(part).then(Act::Close), cut, 1),
+        (Answer::raw(part).then(Act::Reset), cut, 1),
     ];
-    for (answer, error) in ends {
+    for (answer, error, most) in ends {
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "FOO"] {
             let (first, second) = (answer.clone(), answer.clone());
             let b1 = Upstream::answering(move |_| first.clone());
@@ -236,7 +231,12 @@ fn d01_what_may_have_been_processed_is_not_sent_again() {
                 format!("{method} / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
             let mut client = RawClient::sending(gateway.address(), request);
             assert_own(&client.response(), 502, error);
-            assert_eq!(b1.count() + b2.count(), 1, "{method} with {answer:?}");
+            let copies = match method {
+                "POST" | "PATCH" | "FOO" => 1,
+                _ => most,
+            };
+            let came = b1.count() + b2.count();
+            assert_eq!(came, copies, "{method} with {answer:?}");
             gateway.assert_idle();
         }
     }

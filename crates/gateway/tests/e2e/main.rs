@@ -18,6 +18,7 @@ mod plain;
 mod protection;
 mod race;
 mod reload;
+mod retries;
 mod routing;
 mod smuggling;
 mod start;

@@ -1,0 +1,178 @@
+//! The tries of one request: which endpoints it has been to, and whether there is another one.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext};
+
+use super::request::Request;
+use super::retry::{Point, may_repeat};
+use crate::cluster::Policies;
+use crate::route::Way;
+use crate::upstream::LocalEndpoint;
+use crate::worker::{ClusterWorker, WorkerView};
+
+/// One for each try, and one for a last choice that finds nobody.
+const VIEWS: usize = Attempts::MAX + 1;
+
+/// The views that the tries of a request are chosen on: each the newest one when it is, and held for
+/// as long as a lease on it is.
+#[derive(Debug, Default)]
+pub(super) struct Views([OnceCell<Rc<WorkerView>>; VIEWS]);
+
+impl Views {
+    fn newest(&self, cluster: &ClusterWorker) -> &WorkerView {
+        let newest = cluster.view();
+        let held = self.0.iter().find(|held| match held.get() {
+            Some(held) => Rc::ptr_eq(held, &newest),
+            None => true,
+        });
+        // There are as many as there can be tries.
+        held.unwrap_or(&self.0[VIEWS - 1]).get_or_init(|| newest)
+    }
+}
+
+/// An endpoint that a request is sent to.
+#[derive(Debug)]
+pub(super) struct Try<'v> {
+    view: &'v WorkerView,
+    lease: Lease<'v>,
+    /// Not the first one.
+    is_retry: bool,
+}
+
+impl<'v> Try<'v> {
+    pub(super) fn endpoint(&self) -> &'v Rc<LocalEndpoint> {
+        self.view.endpoint(self.lease.index())
+    }
+
+    pub(super) fn policies(&self) -> &'v Policies {
+        &self.view.view.policies
+    }
+
+    /// Takes note of the endpoint in the way of its request.
+    #[inline]
+    pub(super) fn note(&self, way: &mut Way) {
+        way.chosen(&self.view.view, self.lease.index());
+    }
+
+    pub(super) fn is_retry(&self) -> bool {
+        self.is_retry
+    }
+
+    /// Lets go of the endpoint, and says how it did. Each try is an observation of its own.
+    pub(super) fn finish(self, outcome: Outcome, now: Nanos) {
+        if outcome == Outcome::Failure {
+            self.endpoint().counters.fail();
+        }
+        self.lease.finish(outcome, now);
+    }
+}
+
+/// The tries of one request.
+#[derive(Debug)]
+pub(super) struct Tries<'v> {
+    cluster: &'v ClusterWorker,
+    views: &'v Views,
+    ctx: RefCell<PickContext>,
+    /// Chosen, and paid for, before the last one is given up.
+    next: RefCell<Option<Try<'v>>>,
+    /// Why there is no other one.
+    nobody: Cell<Option<NoEndpoint>>,
+}
+
+impl<'v> Tries<'v> {
+    pub(super) fn new(cluster: &'v ClusterWorker, views: &'v Views, ctx: PickContext) -> Self {
+        Self {
+            cluster,
+            views,
+            ctx: RefCell::new(ctx),
+            next: RefCell::new(None),
+            nobody: Cell::new(None),
+        }
+    }
+
+    /// Chooses the first endpoint.
+    pub(super) fn first(&self, request: &Request) -> Result<Try<'v>, NoEndpoint> {
+        self.choose(self.views.newest(self.cluster), request)
+    }
+
+    fn choose(&self, view: &'v WorkerView, request: &Request) -> Result<Try<'v>, NoEndpoint> {
+        let mut ctx = self.ctx.borrow_mut();
+        ctx.affinity = request.way.affinity(&view.view);
+        let lease = self.cluster.pick(view, &ctx)?;
+        let is_retry = ctx.attempts.count() > 0;
+        ctx.attempts.push(lease.state().serial());
+        Ok(Try {
+            view,
+            lease,
+            is_retry,
+        })
+    }
+
+    /// Whether the request goes to another endpoint after a failure. If it does, that one has been
+    /// chosen and is waiting.
+    ///
+    /// The budget comes first: a choice that is not carried out would upset the strategy's order. A
+    /// choice that finds nobody is not paid for.
+    pub(super) fn grant(
+        &self,
+        point: Point,
+        request: &Request,
+        policies: &Policies,
+        now: Nanos,
+    ) -> bool {
+        let rules = &policies.retry;
+        let tried = self.ctx.borrow().attempts.count();
+        let in_time = request.due.is_none_or(|due| now < due);
+        if tried >= rules.attempts || !in_time || !may_repeat(point, request.repeatable(), rules) {
+            return false;
+        }
+        let view = self.views.newest(self.cluster);
+        if usize::from(tried) >= view.eligible {
+            self.nobody.set(Some(NoEndpoint::AllTried));
+            return false;
+        }
+        if !self.cluster.spend_retry(now) {
+            return false;
+        }
+        self.ctx.borrow_mut().now = now;
+        match self.choose(view, request) {
+            Ok(next) => {
+                self.next.replace(Some(next));
+                true
+            }
+            Err(reason) => {
+                self.cluster.give_back_retry(now);
+                self.nobody.set(Some(reason));
+                false
+            }
+        }
+    }
+
+    /// Whether an answer of this status is given up for another try.
+    pub(super) fn refuses(
+        &self,
+        status: u16,
+        request: &Request,
+        policies: &Policies,
+        now: Nanos,
+    ) -> bool {
+        policies.retry.lists(status) && self.grant(Point::Status, request, policies, now)
+    }
+
+    /// The try that was granted.
+    pub(super) fn next(&self) -> Option<Try<'v>> {
+        self.next.take()
+    }
+
+    /// Why there is no other endpoint, if that was the reason for no other try.
+    pub(super) fn nobody(&self) -> Option<NoEndpoint> {
+        self.nobody.get()
+    }
+
+    /// Counts how a retry ended.
+    pub(super) fn ended(&self, success: bool) {
+        self.cluster.counters.retry_ended(success);
+    }
+}
