@@ -4,9 +4,10 @@ use std::net::Ipv6Addr;
 
 /// Splits `host:port`; the port is empty when there is none. Brackets stay.
 pub(crate) fn split_port(authority: &str) -> (&str, &str) {
-    match authority.rsplit_once(':') {
+    // Hosts are short: a plain loop ends before a search has set itself up.
+    match authority.bytes().rposition(|byte| byte == b':') {
         // The last colon of a bracketed address without a port is inside of the brackets.
-        Some((host, port)) if !port.ends_with(']') => (host, port),
+        Some(at) if !authority.ends_with(']') => (&authority[..at], &authority[at + 1..]),
         _ => (authority, ""),
     }
 }

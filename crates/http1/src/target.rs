@@ -82,7 +82,9 @@ impl<'b> Target<'b> {
         if self.slash {
             "/"
         } else {
-            self.rest.split('?').next().unwrap_or_default()
+            // Paths are short: a plain loop ends before a search has set itself up.
+            let end = self.rest.bytes().position(|byte| byte == b'?');
+            end.map_or(self.rest, |end| &self.rest[..end])
         }
     }
 
