@@ -77,13 +77,16 @@ pub fn normal_path<'a>(
 /// Whether there is nothing to decode or to remove. May say no where a closer look would say yes.
 #[inline]
 fn is_plain(path: &[u8]) -> bool {
-    let mut before = 0;
-    let mut plain = true;
-    for &byte in path {
-        plain &= byte != b'%' && (before != b'/' || (byte != b'/' && byte != b'.'));
-        before = byte;
-    }
-    plain
+    let Some((first, behind)) = path.split_first() else {
+        return true;
+    };
+    // No early exit: the loop is a few vector instructions this way.
+    let pairs = path.iter().zip(behind);
+    let odd = pairs.fold(*first == b'%', |odd, (before, byte)| {
+        let ends_segment = *before == b'/' && (*byte == b'/' || *byte == b'.');
+        odd | (*byte == b'%') | ends_segment
+    });
+    !odd
 }
 
 #[cold]

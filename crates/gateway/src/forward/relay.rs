@@ -282,9 +282,8 @@ impl<'r, 'v> Relay<'r, 'v> {
             request_id: &self.client.request_id,
             ..Reply::default()
         };
-        let routes = &self.client.listener().routes;
         let way = &self.request.way;
-        let body = way.write_answer(routes, &head, &reply, self.download.pending());
+        let body = way.write_answer(&head, &reply, self.download.pending());
         let length = head.len;
         if head.is_interim() {
             self.interim = self.download.pending().len();

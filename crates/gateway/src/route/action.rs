@@ -1,5 +1,7 @@
 //! What becomes of the requests of a route.
 
+use std::sync::Arc;
+
 use evenkeel_config as config;
 use evenkeel_core::Nanos;
 use evenkeel_http1::{Encoding, Forward, Reject};
@@ -23,8 +25,8 @@ pub(crate) struct Forwarding {
     pub(crate) timeout: Option<Nanos>,
     rewrite: Rewrite,
     request: Edits,
-    /// What is changed in answers.
-    pub(crate) response: Edits,
+    /// What is changed in answers, if anything is.
+    pub(crate) response: Option<Arc<Edits>>,
 }
 
 impl Action {
@@ -36,7 +38,8 @@ impl Action {
                 timeout: forward.timeout.map(Nanos::from),
                 rewrite: Rewrite::new(&forward.rewrite),
                 request: Edits::new(&forward.request_headers),
-                response: Edits::new(&forward.response_headers),
+                response: (!forward.response_headers.is_empty())
+                    .then(|| Arc::new(Edits::new(&forward.response_headers))),
             }),
         }
     }
@@ -44,7 +47,7 @@ impl Action {
 
 /// Clusters that take a share, with the sum of the shares up to each.
 fn shares(
-    clusters: &[(std::sync::Arc<str>, u16)],
+    clusters: &[(Arc<str>, u16)],
     place: impl Fn(&str) -> Option<usize>,
 ) -> Box<[(usize, u32)]> {
     let mut sum = 0;

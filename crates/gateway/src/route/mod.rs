@@ -17,4 +17,4 @@ mod tests;
 mod way;
 
 pub(crate) use table::RouteTable;
-pub(crate) use way::{Destination, RedirectTo, Way};
+pub(crate) use way::{Destination, PathBuffers, RedirectTo, Way};

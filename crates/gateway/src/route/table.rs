@@ -13,6 +13,8 @@ pub(crate) struct RouteTable {
     routes: Box<[Route]>,
     /// A rule of some route needs the path in normal form.
     needs_path: bool,
+    /// A rule of some route is about hosts.
+    needs_host: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,7 @@ impl RouteTable {
         };
         Self {
             gates: routes.iter().map(|route| Gate::new(&route.when)).collect(),
+            needs_host: routes.iter().any(|route| route.when.host.is_some()),
             needs_path: routes
                 .iter()
                 .any(|route| route.when.path.is_some() || needs_path(route)),
@@ -92,7 +95,7 @@ impl RouteTable {
 
     /// The place of the first route that takes the request.
     pub(crate) fn find(&self, asked: &Asked<'_, '_, '_>) -> Option<usize> {
-        let host = asked.host();
+        let host = if self.needs_host { asked.host() } else { "" };
         let glance = Glance::new(host, asked.path, asked.head.method);
         let admitted = self.gates.iter().enumerate();
         admitted

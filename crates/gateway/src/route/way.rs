@@ -1,13 +1,22 @@
 //! The way of one request: where it goes, and what its route does to it and to its answer.
 
+use std::sync::Arc;
+
 use evenkeel_core::{Nanos, Serial};
 use evenkeel_http1::{BodyOut, Encoding, Forward, Reject, Reply, RequestHead, ResponseHead};
 
 use super::action::{Action, Forwarding, location};
 use super::edits::Edits;
-use super::table::{Asked, RouteTable};
+use super::table::Asked;
 use crate::cluster::View;
 use crate::worker::{Entry, Worker};
+
+/// What paths are written to on the way, kept from request to request.
+#[derive(Debug, Default)]
+pub(crate) struct PathBuffers {
+    normal: Vec<u8>,
+    target: Vec<u8>,
+}
 
 /// Where a request goes.
 #[derive(Debug)]
@@ -33,8 +42,8 @@ pub(crate) struct Way {
     pub(crate) to: Destination,
     /// How long an endpoint may take up to the head of its answer; none: what the cluster says.
     pub(crate) timeout: Option<Nanos>,
-    /// The place of the route that took the request.
-    route: Option<usize>,
+    /// What the route changes in answers.
+    edits: Option<Arc<Edits>>,
     /// The endpoint that the client's cookie names.
     tag: Option<u64>,
     /// The cookie that the client gets, with its attributes.
@@ -76,7 +85,7 @@ impl Way {
         Self {
             to,
             timeout: None,
-            route: None,
+            edits: None,
             tag: None,
             set_cookie: None,
         }
@@ -91,32 +100,28 @@ impl Way {
         out: &mut Vec<u8>,
     ) -> Result<(Self, Encoding), Reject> {
         let routes = &entry.listener.routes;
-        let (mut normal, mut target) = (worker.buffers.output(), worker.buffers.output());
-        let found = Asked::new(routes, head, &mut normal).and_then(|asked| {
-            let Some(place) = routes.find(&asked) else {
-                let way = Self::without_route(entry, head);
-                return Ok((way, head.forward(via, out)));
-            };
-            let (mut way, encoding) = match routes.action(place) {
-                Action::Redirect(redirect) => {
-                    let to = RedirectTo {
-                        status: redirect.status,
-                        location: location(redirect.scheme, &asked)?,
-                    };
-                    let to = Destination::Redirect(Box::new(to));
-                    (Self::to(to), head.forward(via, out))
-                }
-                Action::Forward(forward) => {
-                    let way = Self::forwarded(worker, entry, forward, head);
-                    (way, forward.write_head(&asked, via, &mut target, out))
-                }
-            };
-            way.route = Some(place);
-            Ok((way, encoding))
-        });
-        worker.buffers.recycle(normal);
-        worker.buffers.recycle(target);
-        found
+        let mut buffers = worker.paths.borrow_mut();
+        let PathBuffers { normal, target } = &mut *buffers;
+        let asked = Asked::new(routes, head, normal)?;
+        let Some(place) = routes.find(&asked) else {
+            let way = Self::without_route(entry, head);
+            return Ok((way, head.forward(via, out)));
+        };
+        let (way, encoding) = match routes.action(place) {
+            Action::Redirect(redirect) => {
+                let to = RedirectTo {
+                    status: redirect.status,
+                    location: location(redirect.scheme, &asked)?,
+                };
+                let to = Destination::Redirect(Box::new(to));
+                (Self::to(to), head.forward(via, out))
+            }
+            Action::Forward(forward) => {
+                let way = Self::forwarded(worker, entry, forward, head);
+                (way, forward.write_head(&asked, via, target, out))
+            }
+        };
+        Ok((way, encoding))
     }
 
     /// To one of the clusters of a route: that of the endpoint which the client's cookie names, or one
@@ -133,6 +138,7 @@ impl Way {
         };
         Self {
             timeout: forward.timeout,
+            edits: forward.response.clone(),
             tag: tag_of(entry, cluster, head),
             ..Self::to(Destination::Cluster(cluster))
         }
@@ -159,30 +165,25 @@ impl Way {
     #[inline]
     pub(crate) fn write_answer(
         &self,
-        routes: &RouteTable,
         head: &ResponseHead<'_, '_>,
         reply: &Reply<'_>,
         out: &mut Vec<u8>,
     ) -> BodyOut {
-        if self.route.is_none() && self.set_cookie.is_none() {
+        if self.edits.is_none() && self.set_cookie.is_none() {
             return head.forward(reply, out);
         }
-        self.write_changed(routes, head, reply, out)
+        self.write_changed(head, reply, out)
     }
 
     #[inline(never)]
     fn write_changed(
         &self,
-        routes: &RouteTable,
         head: &ResponseHead<'_, '_>,
         reply: &Reply<'_>,
         out: &mut Vec<u8>,
     ) -> BodyOut {
         let none = Edits::default();
-        let edits = match self.route.map(|place| routes.action(place)) {
-            Some(Action::Forward(forward)) => &forward.response,
-            _ => &none,
-        };
+        let edits = self.edits.as_deref().unwrap_or(&none);
         let cookie = self
             .set_cookie
             .as_deref()

@@ -14,6 +14,7 @@ use evenkeel_core::{Nanos, Rng};
 
 use crate::clock::Clock;
 use crate::lifecycle::{Plan, Shared};
+use crate::route::PathBuffers;
 
 pub(crate) use cluster::{ClusterWorker, WorkerView};
 pub(crate) use plan::{Entry, WorkerPlan};
@@ -35,6 +36,8 @@ pub(crate) struct Worker {
     /// Connections of clients.
     pub(crate) connections: Cell<usize>,
     number: u32,
+    /// For paths that are brought into normal form, and for targets that are rewritten.
+    pub(crate) paths: RefCell<PathBuffers>,
     rng: RefCell<Rng>,
 }
 
@@ -51,6 +54,7 @@ impl Worker {
             draining: Cell::new(false),
             closing: Cell::new(false),
             connections: Cell::new(0),
+            paths: RefCell::default(),
             rng: RefCell::new(Rng::new(
                 shared.seed ^ u64::from(number).wrapping_mul(0xA24B_AED4_963E_E407),
             )),
