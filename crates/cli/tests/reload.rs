@@ -162,6 +162,51 @@ fn the_api_reloads_and_says_what_changed() {
     assert_eq!(get(address, "/").text(), "new");
 }
 
+/// G09 as reload: whatever is wrong, the old configuration goes on serving, and the answer says why.
+#[test]
+fn g09_broken_files_change_nothing() {
+    let (old, busy) = (Upstream::ok("old"), Upstream::ok("busy"));
+    let path = file("broken.toml", &text(&old, ""));
+    let (gateway, address, admin) = serve(&path);
+    let right = text(&busy, "");
+    let second = |address: &str| {
+        format!("[[listener]]\nname = \"x\"\naddress = \"{address}\"\ncluster = \"web\"")
+    };
+    for (broken, status) in [
+        (String::new(), 422),
+        ("\u{feff}".to_owned(), 422),
+        ("][".to_owned(), 422),
+        (right.replace("cluster = \"web\"", "cluster = \"wed\""), 422),
+        (
+            right.replace("[cluster.web]", "[cluster.web]\nstrategy = \"best\""),
+            422,
+        ),
+        (
+            right.replace("[cluster.web]", "[cluster.web]\npanic = 5"),
+            422,
+        ),
+        (right.replace("workers = 2", "workers = 0"), 422),
+        (
+            right.replace("workers = 2", "workers = 2\nworkers = 2"),
+            422,
+        ),
+        (text(&busy, "address = \"127.0.0.1:1\""), 422),
+        (text(&busy, &second("127.0.0.1:70000")), 422),
+        (text(&busy, &second(&busy.address().to_string())), 409),
+        (right.replace("id = \"a\"", "weight = -1"), 422),
+    ] {
+        rename_over(&path, &broken);
+        let (answered, problem) = post(admin, "/api/v1/reload", "");
+        assert_eq!(answered, status, "{broken}: {problem}");
+        assert!(problem["detail"].is_string(), "{problem}");
+        assert_eq!(get(address, "/").text(), "old", "{broken}");
+    }
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(post(admin, "/api/v1/reload", "").0, 422);
+    gateway.signal("TERM");
+    gateway.wait().assert_calm();
+}
+
 #[test]
 fn a_posted_text_is_checked_and_not_put_in_force() {
     let upstream = Upstream::ok("ok");

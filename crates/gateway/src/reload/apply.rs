@@ -89,6 +89,7 @@ impl Control {
         let clusters = clusters(config, &diff, &old, forget, &names)?;
         let (doors, sockets) = deal(&diff, &old, bound, self.workers.len());
         let plan = Arc::new(Plan::new(in_force(&old.config, config), clusters, doors));
+        tell_of_overrides(&old, &plan);
         self.shared.plan.publish(Arc::clone(&plan));
         self.adopt(&plan, sockets).await;
         self.shared.resolver.ask();
@@ -190,19 +191,31 @@ fn deal(
     (doors, by_worker)
 }
 
-/// The addresses that were not there before: names among them are looked up first.
+/// The addresses of endpoints that were not there before: names among them are looked up first.
 fn new_names(config: &Config, old: &Config) -> BTreeSet<Arc<str>> {
-    let addresses = |config: &Config| -> BTreeSet<Arc<str>> {
-        let endpoints = config
-            .clusters
-            .iter()
-            .flat_map(|cluster| &cluster.endpoints);
-        endpoints
-            .map(|endpoint| endpoint.address().into())
-            .collect()
+    let addresses = |config: &Config| -> BTreeSet<(Arc<str>, Arc<str>)> {
+        let clusters = config.clusters.iter();
+        let endpoints = clusters.flat_map(|cluster| {
+            let name = &cluster.name;
+            let endpoints = cluster.endpoints.iter();
+            endpoints.map(|endpoint| (Arc::clone(name), endpoint.address().into()))
+        });
+        endpoints.collect()
     };
     let known = addresses(old);
-    let mut names = addresses(config);
-    names.retain(|name| !known.contains(name));
-    names
+    let new = addresses(config).into_iter();
+    let new = new.filter(|address| !known.contains(address));
+    new.map(|(_, address)| address).collect()
+}
+
+/// What operators changed of a cluster goes with it, but not in silence.
+fn tell_of_overrides(old: &Plan, new: &Plan) {
+    for gone in &old.clusters {
+        if new.cluster(gone.name()).is_none() && !gone.overrides().is_empty() {
+            tracing::warn!(
+                cluster = gone.name(),
+                "the cluster was removed, and what operators changed of it is forgotten"
+            );
+        }
+    }
 }
