@@ -301,7 +301,9 @@ async fn a_gateway_without_a_file_has_nothing_to_reload() {
     let host = Host::start(None).await;
     let answer = host.send("POST", "/api/v1/reload", &[], b"").await;
     assert!(answer.problem(409).contains("without a file"));
-    let answer = host.send("POST", "/api/v1/reload?overrides=all", &[], b"").await;
+    let answer = host
+        .send("POST", "/api/v1/reload?overrides=all", &[], b"")
+        .await;
     assert!(answer.problem(422).contains("overrides=drop"));
     let origin = [("origin", "https://example.com")];
     for path in ["/api/v1/reload", "/api/v1/check"] {

@@ -13,6 +13,7 @@ mod clock;
 mod cluster;
 mod descriptors;
 mod forward;
+mod key;
 mod lifecycle;
 mod listener;
 mod reload;

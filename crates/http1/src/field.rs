@@ -49,6 +49,15 @@ impl<'b> Iterator for Fields<'_, 'b> {
 
 impl ExactSizeIterator for Fields<'_, '_> {}
 
+impl<'b> DoubleEndedIterator for Fields<'_, 'b> {
+    fn next_back(&mut self) -> Option<Field<'b>> {
+        self.inner.next_back().map(|field| Field {
+            name: field.name,
+            value: field.value,
+        })
+    }
+}
+
 /// Appends one field line in the canonical form: one space after the colon, none at the end.
 #[inline]
 pub(crate) fn write_field(name: &str, value: &[u8], out: &mut Vec<u8>) {

@@ -37,9 +37,7 @@ impl Sticky {
 
     /// The tag in the request's cookie.
     pub(crate) fn tag_of(&self, head: &RequestHead<'_, '_>) -> Option<u64> {
-        let cookies = head.fields().filter(|field| field.is("cookie"));
-        let mut values = cookies.flat_map(|field| cookie::values(field.value, &self.cookie));
-        values.find_map(cookie::read_tag)
+        cookie_values(head, &self.cookie).find_map(cookie::read_tag)
     }
 
     /// The value of a `Set-Cookie` field.
@@ -50,6 +48,15 @@ impl Sticky {
     fn tag(&self, id: &str) -> u64 {
         siphash::hash(self.key, id.as_bytes())
     }
+}
+
+/// The values of all cookies of that name in a request.
+pub(crate) fn cookie_values<'b>(
+    head: &RequestHead<'_, 'b>,
+    name: &str,
+) -> impl Iterator<Item = &'b [u8]> {
+    let cookies = head.fields().filter(|field| field.is("cookie"));
+    cookies.flat_map(move |field| cookie::values(field.value, name))
 }
 
 /// The tags of the endpoints of one snapshot.

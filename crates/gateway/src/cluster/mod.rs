@@ -3,6 +3,7 @@
 mod counters;
 mod overlay;
 mod record;
+mod site;
 mod target;
 mod view;
 
@@ -10,6 +11,7 @@ pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
 pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::{Cluster, EndpointReport};
+pub(crate) use site::Site;
 pub(crate) use target::{Host, Place, Target};
 pub(crate) use view::View;
 pub use view::{Policies, RetryRules};

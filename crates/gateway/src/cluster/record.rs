@@ -14,15 +14,18 @@ use evenkeel_core::{
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
 use super::overlay::Overrides;
+use super::site::Site;
 use super::target::Target;
 use super::view::{Policies, View};
 use crate::affinity::Tags;
 use crate::clock::time_of_day;
+use crate::key::KeyReader;
 
 /// A cluster: its members, what is published of them, and what has been counted.
 #[derive(Debug)]
 pub struct Cluster {
     name: Arc<str>,
+    site: Arc<Site>,
     state: Mutex<State>,
     published: Arc<Published<View>>,
     budget: RetryBudget,
@@ -71,9 +74,9 @@ impl Cluster {
     /// # Errors
     ///
     /// When an endpoint id is listed twice.
-    pub(crate) fn new(config: config::Cluster) -> Result<Self, DuplicateId> {
+    pub(crate) fn new(config: config::Cluster, site: &Arc<Site>) -> Result<Self, DuplicateId> {
         let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
-        set_policies(&mut membership, &config);
+        site.settle(&mut membership, &config);
         membership.replace(config.endpoints.clone())?;
         let policies = Policies::from(&config);
         let mut targets = BTreeMap::new();
@@ -82,6 +85,7 @@ impl Cluster {
         Ok(Self {
             budget: RetryBudget::new(config.retry.budget),
             name: Arc::clone(&config.name),
+            site: Arc::clone(site),
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(State {
                 config,
@@ -225,7 +229,7 @@ impl Cluster {
             let configured = config.strategy.build();
             let strategy = overrides.strategy().map_or(configured, Arc::clone);
             state.membership.set_strategy(strategy);
-            set_policies(&mut state.membership, &config);
+            self.site.settle(&mut state.membership, &config);
             state.policies = Policies::from(&config);
             self.set_budget(config.retry.budget);
             (state.config, state.overrides) = (config, overrides);
@@ -371,12 +375,6 @@ impl Cluster {
     }
 }
 
-/// What a configuration says of decisions beside endpoints and strategy: at the start, and at each
-/// reload.
-fn set_policies(membership: &mut Membership, config: &config::Cluster) {
-    membership.set_panic(config.panic);
-}
-
 fn report(state: &State, view: &View, counters: &Counters, index: usize) -> EndpointReport {
     let endpoint = Arc::clone(&view.snapshot.endpoints()[index]);
     let candidate = &view.snapshot.candidates()[index];
@@ -434,6 +432,7 @@ fn view(
     }
     let sticky = policies.sticky.as_ref();
     View {
+        keys: KeyReader::new(&**snapshot.strategy(), &policies.key_sources),
         targets: targets.values().cloned().collect(),
         tags: sticky.map(|sticky| Tags::new(sticky, &snapshot)),
         snapshot,

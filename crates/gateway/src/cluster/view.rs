@@ -8,6 +8,7 @@ use evenkeel_core::{Nanos, Snapshot};
 
 use super::target::Target;
 use crate::affinity::{Sticky, Tags};
+use crate::key::KeyReader;
 
 /// One published version of a cluster: all that forwarding a request needs to know.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct View {
     pub(crate) policies: Policies,
     /// The names of the endpoints in cookies, where the cluster has affinity.
     pub(crate) tags: Option<Tags>,
+    /// What the key of a request is, where the strategy chooses by key.
+    pub(crate) keys: Option<KeyReader>,
 }
 
 /// How requests of a cluster are carried out.
@@ -35,6 +38,8 @@ pub struct Policies {
     pub pool_idle_timeout: Nanos,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
+    /// Where the keys of requests come from.
+    pub(crate) key_sources: Arc<[config::KeySource]>,
 }
 
 /// What is tried again, and how often.
@@ -93,6 +98,7 @@ impl From<&config::Cluster> for Policies {
             idle_timeout: timeout.idle.into(),
             pool_idle_timeout: timeout.pool_idle.into(),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
+            key_sources: cluster.keys.sources.as_slice().into(),
         }
     }
 }

@@ -53,7 +53,9 @@ pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After
 async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker) -> After {
     cluster.counters.requests.count(request.started);
     let views = Views::default();
-    let tries = Tries::new(cluster, &views, PickContext::at(request.started));
+    let mut ctx = PickContext::at(request.started);
+    ctx.key = request.way.key;
+    let tries = Tries::new(cluster, &views, ctx);
     let mut at = match tries.first(request) {
         Ok(at) => at,
         Err(reason) => return unavailable(client, request, cluster, reason).await,

@@ -13,7 +13,7 @@ use super::control::Control;
 use super::plan::Plan;
 use super::shared::Shared;
 use crate::clock::Clock;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Site};
 use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
 use crate::upstream::{FIRST_LOOKUP, Resolver};
@@ -154,9 +154,10 @@ impl Drop for Gateway {
 
 fn clusters(config: &Config) -> Result<Vec<Arc<Cluster>>, StartError> {
     let clusters = config.clusters.iter();
+    let site = Arc::new(Site::new(&config.runtime));
     clusters
         .map(|cluster| {
-            let made = Cluster::new(cluster.clone());
+            let made = Cluster::new(cluster.clone(), &site);
             made.map(Arc::new).map_err(|error| StartError::Duplicate {
                 cluster: Arc::clone(&cluster.name),
                 error,

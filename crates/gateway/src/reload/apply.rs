@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::changes::Changes;
 use super::diff::{Diff, Origin, in_force};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Site};
 use crate::lifecycle::{Control, Plan, StartError, bind_listener};
 use crate::listener::{Bound, Door};
 use crate::upstream::{FIRST_LOOKUP, lookup};
@@ -150,13 +150,15 @@ fn clusters(
     names: &BTreeMap<Arc<str>, SocketAddr>,
 ) -> Result<Vec<Arc<Cluster>>, StartError> {
     let mut clusters = Vec::with_capacity(config.clusters.len());
+    // Who we are stays until the next start.
+    let site = Arc::new(Site::new(&old.config.runtime));
     for (wanted, origin) in config.clusters.iter().zip(&diff.clusters) {
         let duplicate = |error| StartError::Duplicate {
             cluster: Arc::clone(&wanted.name),
             error,
         };
         let cluster = match origin {
-            Origin::New => Arc::new(Cluster::new(wanted.clone()).map_err(duplicate)?),
+            Origin::New => Arc::new(Cluster::new(wanted.clone(), &site).map_err(duplicate)?),
             Origin::Kept(place) | Origin::Changed(place) => Arc::clone(&old.clusters[*place]),
         };
         if forget || !matches!(origin, Origin::Kept(_)) {

@@ -80,6 +80,7 @@ fn next_start(old: &Config, new: &Config) -> Vec<&'static str> {
             "runtime.instance",
             old.runtime.instance != new.runtime.instance,
         ),
+        ("runtime.zone", old.runtime.zone != new.runtime.zone),
     ];
     differing(&keys)
 }
@@ -144,6 +145,8 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("endpoints", old.endpoints != new.endpoints),
         ("strategy", old.strategy != new.strategy),
         ("panic", old.panic != new.panic),
+        ("hash", old.keys != new.keys),
+        ("subset", old.subset != new.subset),
         ("capacity", old.capacity != new.capacity),
         ("retry", old.retry != new.retry),
         ("timeout", old.timeout != new.timeout),

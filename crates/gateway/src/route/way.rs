@@ -9,6 +9,7 @@ use super::action::{Action, Forwarding, location};
 use super::edits::Edits;
 use super::table::Asked;
 use crate::cluster::View;
+use crate::key::Sender;
 use crate::worker::{Entry, Worker};
 
 /// What paths are written to on the way, kept from request to request.
@@ -46,6 +47,8 @@ pub(crate) struct Way {
     edits: Option<Arc<Edits>>,
     /// The endpoint that the client's cookie names.
     tag: Option<u64>,
+    /// The hash of the key, where the cluster's strategy chooses by key.
+    pub(crate) key: Option<u64>,
     /// The cookie that the client gets, with its attributes.
     set_cookie: Option<Box<str>>,
 }
@@ -65,18 +68,19 @@ impl Way {
         out: &mut Vec<u8>,
     ) -> Result<(Self, Encoding), Reject> {
         if entry.listener.routes.is_empty() {
-            let way = Self::without_route(entry, head);
+            let way = Self::without_route(entry, head, via);
             return Ok((way, head.forward(via, out)));
         }
         Self::find(worker, entry, head, via, out)
     }
 
     #[inline]
-    fn without_route(entry: &Entry, head: &RequestHead<'_, '_>) -> Self {
+    fn without_route(entry: &Entry, head: &RequestHead<'_, '_>, via: &Forward<'_>) -> Self {
         let mut way = Self::to(Destination::Nowhere);
         if let Some(place) = entry.listener.cluster {
             way.to = Destination::Cluster(place);
             way.tag = tag_of(entry, place, head);
+            way.key = key_of(entry, place, head, via);
         }
         way
     }
@@ -87,6 +91,7 @@ impl Way {
             timeout: None,
             edits: None,
             tag: None,
+            key: None,
             set_cookie: None,
         }
     }
@@ -104,7 +109,7 @@ impl Way {
         let PathBuffers { normal, target } = &mut *buffers;
         let asked = Asked::new(routes, head, normal)?;
         let Some(place) = routes.find(&asked) else {
-            let way = Self::without_route(entry, head);
+            let way = Self::without_route(entry, head, via);
             return Ok((way, head.forward(via, out)));
         };
         let (way, encoding) = match routes.action(place) {
@@ -117,7 +122,7 @@ impl Way {
                 (Self::to(to), head.forward(via, out))
             }
             Action::Forward(forward) => {
-                let way = Self::forwarded(worker, entry, forward, head);
+                let way = Self::forwarded(worker, entry, forward, head, via);
                 (way, forward.write_head(&asked, via, target, out))
             }
         };
@@ -131,6 +136,7 @@ impl Way {
         entry: &Entry,
         forward: &Forwarding,
         head: &RequestHead<'_, '_>,
+        via: &Forward<'_>,
     ) -> Self {
         let drawn = || forward.draw_cluster(|parts| worker.draw(parts));
         let Some(cluster) = named(entry, forward, head).or_else(drawn) else {
@@ -140,6 +146,7 @@ impl Way {
             timeout: forward.timeout,
             edits: forward.response.clone(),
             tag: tag_of(entry, cluster, head),
+            key: key_of(entry, cluster, head, via),
             ..Self::to(Destination::Cluster(cluster))
         }
     }
@@ -199,6 +206,23 @@ impl Way {
 fn tag_of(entry: &Entry, place: usize, head: &RequestHead<'_, '_>) -> Option<u64> {
     let sticky = entry.plan.clusters[place].sticky.borrow();
     sticky.as_ref()?.tag_of(head)
+}
+
+/// The hash of the request's key, where the strategy of the cluster at a place chooses by key.
+#[inline]
+fn key_of(
+    entry: &Entry,
+    place: usize,
+    head: &RequestHead<'_, '_>,
+    via: &Forward<'_>,
+) -> Option<u64> {
+    let keys = entry.plan.clusters[place].keys.borrow();
+    let sender = Sender {
+        peer: via.client,
+        trusted: via.trusted,
+        trusts: &|address| entry.listener.config.trusts(Some(address)),
+    };
+    keys.as_ref()?.key(head, &sender)
 }
 
 /// The cluster of a split that has the endpoint which the client's cookie names.

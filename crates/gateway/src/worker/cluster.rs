@@ -9,6 +9,7 @@ use evenkeel_core::{Lease, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, R
 
 use crate::affinity::Sticky;
 use crate::cluster::{Cluster, ClusterCounters, View};
+use crate::key::KeyReader;
 use crate::upstream::LocalEndpoint;
 
 /// A worker's picker, connections and counters for a cluster.
@@ -21,6 +22,7 @@ pub(crate) struct ClusterWorker {
     picker: RefCell<Picker>,
     stale_after: Cell<Nanos>,
     pub(crate) sticky: RefCell<Option<Sticky>>,
+    pub(crate) keys: RefCell<Option<KeyReader>>,
 }
 
 /// A published view with what this worker keeps of each endpoint, in the snapshot's order.
@@ -39,6 +41,7 @@ impl ClusterWorker {
         let view = Arc::clone(reader.get());
         let stale_after = view.policies.pool_idle_timeout;
         let sticky = view.policies.sticky.clone();
+        let keys = view.keys.clone();
         let view = WorkerView::new(view, cluster, &BTreeMap::new());
         Self {
             cluster: Arc::clone(cluster),
@@ -51,6 +54,7 @@ impl ClusterWorker {
             })),
             stale_after: Cell::new(stale_after),
             sticky: RefCell::new(sticky),
+            keys: RefCell::new(keys),
         }
     }
 
@@ -68,6 +72,7 @@ impl ClusterWorker {
         let view = Arc::clone(self.reader.borrow_mut().get());
         self.stale_after.set(view.policies.pool_idle_timeout);
         self.sticky.replace(view.policies.sticky.clone());
+        self.keys.replace(view.keys.clone());
         let next = {
             let old = self.view.borrow();
             WorkerView::new(view, &self.cluster, &old.endpoints)

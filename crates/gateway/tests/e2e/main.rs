@@ -10,6 +10,7 @@ mod drain;
 mod failures;
 mod fields;
 mod interim;
+mod keys;
 mod limits;
 mod membership;
 mod mixture;

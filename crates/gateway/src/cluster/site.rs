@@ -1,0 +1,44 @@
+//! Who this gateway is and where it stands, as far as clusters care.
+
+use std::sync::Arc;
+
+use evenkeel_config as config;
+use evenkeel_core::{Membership, Subset};
+
+/// Where Linux keeps the host's name.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
+/// Who this gateway is and where it stands.
+#[derive(Debug)]
+pub(crate) struct Site {
+    zone: Option<Arc<str>>,
+    instance: Arc<str>,
+}
+
+impl Site {
+    pub(crate) fn new(runtime: &config::Runtime) -> Self {
+        Self {
+            zone: runtime.zone.as_deref().map(Into::into),
+            instance: runtime.instance.clone().unwrap_or_else(host_name).into(),
+        }
+    }
+
+    /// Sets what a configuration says of decisions beside strategy and endpoints: at the start, and at
+    /// each reload.
+    pub(crate) fn settle(&self, membership: &mut Membership, config: &config::Cluster) {
+        let instance = || Arc::clone(&self.instance);
+        let subset = config.subset;
+        membership.set_panic(config.panic);
+        membership.set_key_policy(config.keys.policy);
+        membership.set_zone(self.zone.clone());
+        membership.set_subset(subset.map(|size| Subset::new(size as usize, instance())));
+    }
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string(HOST_NAME).unwrap_or_default();
+    match name.trim() {
+        "" => "evenkeel".to_owned(),
+        name => name.to_owned(),
+    }
+}
