@@ -108,7 +108,6 @@ fn a_drain_answers_who_waits_and_takes_the_file_away() {
     let mut answer = String::new();
     early.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    assert!(answer.contains("Connection: close\r\n"), "{answer}");
     let _ = early.shutdown(Shutdown::Both);
     assert!(drained.join().expect("it ends"), "all requests finished");
     assert!(!folder.socket().exists());
