@@ -49,6 +49,7 @@ async fn every_series_is_there_from_the_start() {
                 4 * (19 + 2)
             ),
             ("evenkeel_requests_total", "counter", 4 * 6),
+            ("evenkeel_retries_total", "counter", 2 * 3),
             ("evenkeel_upstream_connections", "gauge", 2 * 2),
         ]
     );

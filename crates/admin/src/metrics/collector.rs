@@ -17,6 +17,9 @@ use super::sample::Sample;
 /// The outcomes of decisions. Requests are not queued yet: that series stays at 0.
 const OUTCOMES: [&str; 4] = ["picked", "fallback", "none", "queued"];
 
+/// How tries end that are not the first ones.
+const RETRIES: [&str; 3] = ["success", "failure", "over_budget"];
+
 /// Writes the metrics of a gateway.
 #[derive(Debug)]
 pub(super) struct Collector {
@@ -39,6 +42,7 @@ impl prometheus_client::collector::Collector for Collector {
         weights(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
+        retries(&mut encoder, &samples)?;
         upstream_connections(&mut encoder, &samples)?;
         connections(&mut encoder, &self.control)?;
         rejected(&mut encoder, &self.control)?;
@@ -136,6 +140,18 @@ fn decisions(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<
                 ("strategy", sample.strategy),
                 ("outcome", outcome),
             ];
+            counter(&mut family, &labels, count)?;
+        }
+    }
+    Ok(())
+}
+
+fn retries(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "Tries that were not the first, and those that the budget had nothing left for";
+    let mut family = encoder.encode_descriptor("retries", help, None, MetricType::Counter)?;
+    for sample in samples {
+        for (outcome, count) in RETRIES.into_iter().zip(sample.retries) {
+            let labels = [("cluster", &*sample.cluster), ("outcome", outcome)];
             counter(&mut family, &labels, count)?;
         }
     }

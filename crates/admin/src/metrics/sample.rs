@@ -11,6 +11,8 @@ pub(super) struct Sample {
     pub(super) panic: bool,
     /// Picked, fallback, none.
     pub(super) decisions: [u64; 3],
+    /// Success, failure, over budget.
+    pub(super) retries: [u64; 3],
     pub(super) endpoints: Vec<EndpointReport>,
     /// The answers that the gateway made itself.
     pub(super) own: Totals,
@@ -23,6 +25,7 @@ impl Sample {
             strategy: cluster.strategy().descriptor().name,
             panic: cluster.is_in_panic(),
             decisions: cluster.decisions(),
+            retries: cluster.retries(),
             endpoints: cluster.endpoints(),
             own: cluster.own_totals(),
         }

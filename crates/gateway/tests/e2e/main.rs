@@ -20,6 +20,7 @@ mod protection;
 mod race;
 mod reload;
 mod retries;
+mod retry_limits;
 mod routing;
 mod smuggling;
 mod start;
