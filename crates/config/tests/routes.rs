@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use evenkeel_config::{Action, Config, Environment, FieldEdits, Forward, Redirect, Rewrite, parse};
+use evenkeel_core::LabelSelector;
 
 /// Every key of a route.
 const FULL: &str = r#"
@@ -18,6 +19,8 @@ methods = ["GET", "HEAD"]
 headers = { X-Canary = "1" }
 clusters = { web = 95, canary = 5 }
 timeout = "1.5s"
+labels = { version = "2" }
+labels_fallback = "any"
 rewrite = { strip_prefix = "/v1", prefix = "/api/", host = "api.internal:81" }
 request_headers = { set = { x-team = "a" }, remove = ["Cookie"] }
 response_headers = { set = { strict-transport-security = "max-age=1" } }
@@ -64,9 +67,14 @@ fn every_key_arrives() {
     let Action::Forward(forward) = &first.action else {
         panic!("it leads to clusters");
     };
+    let labels = LabelSelector::new([("version", "2")]).or_any();
+    for cluster in &config.clusters {
+        assert_eq!(cluster.views, [labels.clone()], "each knows it beforehand");
+    }
     let expected = Forward {
         clusters: vec![("canary".into(), 5), ("web".into(), 95)],
         timeout: Some(Duration::from_millis(1500)),
+        labels: Some(labels),
         rewrite: Rewrite {
             strip_prefix: forward.rewrite.strip_prefix.clone(),
             prefix: Some("/api".into()),
@@ -137,8 +145,17 @@ const BROKEN: &[(&str, &[&str])] = &[
     ("cluster = \"web\"\nhsot = \"a\"\npriority = \"critical\"\nlabels = { a = \"b\" }\nlabels_fallback = \"any\"", &[
         "6:1 error: unknown key \"hsot\" in listener.route, did you mean \"host\"?",
         "7:1 error: listener.route.priority is not supported yet",
-        "8:1 error: listener.route.labels is not supported yet",
-        "9:1 error: listener.route.labels_fallback is not supported yet",
+    ]),
+    ("cluster = \"web\"\nlabels = { a = 1, \" b\" = \"c\" }\nlabels_fallback = \"all\"", &[
+        "6:10 error: listener.route.labels: the name \" b\" has space around it",
+        "6:16 error: label \"a\" = 1 is not a text",
+        "7:19 error: listener.route.labels_fallback = \"all\" is not known",
+    ]),
+    ("cluster = \"web\"\nlabels_fallback = \"any\"", &[
+        "6:1 warning: listener.route.labels_fallback has no effect without labels",
+    ]),
+    ("redirect = {}\nlabels = { a = \"b\" }", &[
+        "6:1 error: the route has both labels and redirect",
     ]),
     ("cluster = \"web\"\nhost = \"a:80\"\npath = \"v1\"\nmethods = [\"get\", \"CONNECT\", 1]", &[
         "6:8 error: listener.route.host: the host \"a:80\" has a port",

@@ -47,6 +47,7 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
         let before = groups_before;
         groups_before += groups.len();
         View {
+            labels: selector.clone(),
             groups,
             unavailable,
             or_any: selector.falls_back(),

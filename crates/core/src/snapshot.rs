@@ -9,6 +9,7 @@ use crate::membership::MissingKey;
 use crate::pick::context::NoEndpoint;
 use crate::pick::receipt::Refusal;
 use crate::strategy::{Strategy, Table};
+use crate::tier::labels::LabelSelector;
 
 /// Why an endpoint takes part in decisions, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +170,7 @@ impl Group {
 /// The endpoints that certain requests may use: those with the labels that they ask for.
 #[derive(Debug)]
 pub(crate) struct View {
+    pub(crate) labels: LabelSelector,
     pub(crate) groups: Box<[Group]>,
     pub(crate) unavailable: NoEndpoint,
     /// Any endpoint will do when none of these can serve.
@@ -286,6 +288,14 @@ impl Snapshot {
     #[must_use]
     pub fn typical_latency(&self) -> Nanos {
         self.terms.typical_latency
+    }
+
+    /// The number of the view of these labels, for [`crate::PickContext::view`]; none if the cluster was
+    /// not told of them. O(views).
+    #[must_use]
+    pub fn view_of(&self, labels: &LabelSelector) -> Option<u16> {
+        let at = self.views.iter().position(|view| view.labels == *labels)?;
+        u16::try_from(at + 1).ok()
     }
 
     /// The groups of a view other than the first, and all groups before them.

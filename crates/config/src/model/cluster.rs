@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_core::{Endpoint, PanicThreshold};
+use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold};
 
 use super::hash::KeyRules;
 use super::retry::Retry;
@@ -23,6 +23,8 @@ pub struct Cluster {
     pub panic: PanicThreshold,
     /// What is taken for the key of a request.
     pub keys: KeyRules,
+    /// The labels that routes ask for, each once, in the order of the file.
+    pub views: Vec<LabelSelector>,
     /// How many endpoints of each tier are left to this gateway; none: all.
     pub subset: Option<u32>,
     /// How much an endpoint takes at once; none: no limit.
@@ -45,6 +47,7 @@ impl Cluster {
             endpoints: Vec::new(),
             panic: PanicThreshold::default(),
             keys: KeyRules::default(),
+            views: Vec::new(),
             subset: None,
             capacity: None,
             retry: Retry::default(),

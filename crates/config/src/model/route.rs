@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_core::LabelSelector;
+
 use crate::value::host_pattern::HostPattern;
 use crate::value::path_pattern::PathPattern;
 
@@ -74,6 +76,8 @@ pub struct Forward {
     pub clusters: Vec<(Arc<str>, u16)>,
     /// How long an endpoint may take up to the head of its answer; none: what the cluster says.
     pub timeout: Option<Duration>,
+    /// Which endpoints serve its requests; none: all of the cluster's.
+    pub labels: Option<LabelSelector>,
     /// What of the target and the Host is changed.
     pub rewrite: Rewrite,
     /// What of the request's fields is changed.

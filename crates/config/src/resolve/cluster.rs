@@ -8,6 +8,8 @@ use evenkeel_core::{Endpoint, PanicThreshold};
 use super::{endpoint, hash, retry, strategy};
 use crate::Mistake;
 use crate::model::cluster::{Capacity, Cluster, Sticky, Timeouts};
+use crate::model::listener::Listener;
+use crate::model::route::Action;
 use crate::raw::descend::Sub;
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
@@ -63,6 +65,28 @@ fn cluster(
     let endpoints = endpoints.unwrap_or_default().into_iter();
     cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
     cluster
+}
+
+/// Notes in the clusters of a listener's routes what labels they ask for: a cluster works out
+/// beforehand whom each of them means.
+pub(super) fn add_views(clusters: &mut [Cluster], listener: &Listener) {
+    for route in &listener.routes {
+        let Action::Forward(forward) = &route.action else {
+            continue;
+        };
+        let Some(labels) = &forward.labels else {
+            continue;
+        };
+        let named = |cluster: &&mut Cluster| {
+            let mut names = forward.clusters.iter().map(|(name, _)| name);
+            names.any(|name| *name == cluster.name)
+        };
+        for cluster in clusters.iter_mut().filter(named) {
+            if !cluster.views.contains(labels) {
+                cluster.views.push(labels.clone());
+            }
+        }
+    }
 }
 
 /// Warns of clusters that answer every request with 503.

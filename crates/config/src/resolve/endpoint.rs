@@ -169,7 +169,8 @@ fn weight(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<u16> {
     None
 }
 
-fn labels(walk: &mut Walk<'_>, section: &Section<'_>) -> Vec<(String, String)> {
+/// The labels of a table.
+pub(super) fn labels(walk: &mut Walk<'_>, section: &Section<'_>) -> Vec<(String, String)> {
     let Some(entry) = section.get("labels") else {
         return Vec::new();
     };

@@ -26,9 +26,12 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
     let log = process::log(walk, &top);
     let runtime = process::runtime(walk, &top);
     let listeners = listener::listeners(walk, &top);
-    let clusters = cluster::clusters(walk, &top);
+    let mut clusters = cluster::clusters(walk, &top);
     conflicts::listeners(walk, &listeners, admin.as_ref());
     conflicts::clusters(walk, &listeners, &clusters);
+    for placed in &listeners {
+        cluster::add_views(&mut clusters, &placed.listener);
+    }
     Config {
         admin: admin.map(|admin| admin.admin),
         log,

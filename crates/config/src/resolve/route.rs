@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use evenkeel_core::LabelSelector;
 use toml::de::DeValue;
 
 use super::fields::{fields, texts};
@@ -24,6 +25,7 @@ const NOT_WITH_REDIRECT: &[&str] = &[
     "cluster",
     "clusters",
     "timeout",
+    "labels",
     "rewrite",
     "request_headers",
     "response_headers",
@@ -121,9 +123,28 @@ fn action(
     Action::Forward(Forward {
         clusters: clusters(walk, section, named),
         timeout: walk.duration(section, "timeout"),
+        labels: labels(walk, section),
         rewrite: rewrite(walk, section, when),
         request_headers: edits(walk, section, "request_headers"),
         response_headers: edits(walk, section, "response_headers"),
+    })
+}
+
+/// Which endpoints serve the requests of a route, if not all.
+fn labels(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<LabelSelector> {
+    let labels = super::endpoint::labels(walk, section);
+    let fallback = walk.word(section, "labels_fallback");
+    if labels.is_empty() {
+        if let (Some(entry), false) = (section.get("labels_fallback"), section.has("labels")) {
+            let message = format!("{} has no effect without labels", entry.subject);
+            walk.warning(entry.span, Mistake::new(message, ""));
+        }
+        return None;
+    }
+    let selector = LabelSelector::new(labels);
+    Some(match fallback {
+        Some("any") => selector.or_any(),
+        _ => selector,
     })
 }
 

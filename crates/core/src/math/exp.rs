@@ -16,15 +16,14 @@ pub(crate) fn exp_neg(x: f64) -> f64 {
         return 0.0;
     }
     // x = k ln 2 + t with |t| <= ln 2 / 2, so e^-x = 2^-k e^-t.
-    let k = (x * LOG2_E + 0.5) as u64;
+    let k = (x * LOG2_E + 0.5) as i64;
     let t = k as f64 * LN_2 - x;
-    let series = 1.0
-        + t * (1.0
-            + t / 2.0
-                * (1.0
-                    + t / 3.0
-                        * (1.0 + t / 4.0 * (1.0 + t / 5.0 * (1.0 + t / 6.0 * (1.0 + t / 7.0))))));
-    series * f64::from_bits((1023 - k) << 52)
+    // Pairs first: each product waits for few others.
+    let (t2, pair) = (t * t, |a: f64, b: f64| a + b * t);
+    let low = pair(1.0, 1.0) + pair(1.0 / 2.0, 1.0 / 6.0) * t2;
+    let high = pair(1.0 / 24.0, 1.0 / 120.0) + pair(1.0 / 720.0, 1.0 / 5040.0) * t2;
+    let series = low + high * (t2 * t2);
+    series * f64::from_bits(((1023 - k) as u64) << 52)
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ impl Site {
         membership.set_panic(config.panic);
         membership.set_key_policy(config.keys.policy);
         membership.set_zone(self.zone.clone());
+        membership.set_views(config.views.clone());
         membership.set_subset(subset.map(|size| Subset::new(size as usize, instance())));
     }
 }

@@ -100,6 +100,7 @@ impl<'v> Tries<'v> {
     fn choose(&self, view: &'v WorkerView, request: &Request) -> Result<Try<'v>, NoEndpoint> {
         let mut ctx = self.ctx.borrow_mut();
         ctx.affinity = request.way.affinity(&view.view);
+        ctx.view = request.way.view(&view.view);
         let lease = self.cluster.pick(view, &ctx)?;
         let is_retry = ctx.attempts.count() > 0;
         ctx.attempts.push(lease.state().serial());

@@ -147,6 +147,7 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("panic", old.panic != new.panic),
         ("hash", old.keys != new.keys),
         ("subset", old.subset != new.subset),
+        ("route.labels", old.views != new.views),
         ("capacity", old.capacity != new.capacity),
         ("retry", old.retry != new.retry),
         ("timeout", old.timeout != new.timeout),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evenkeel_config as config;
-use evenkeel_core::Nanos;
+use evenkeel_core::{LabelSelector, Nanos};
 use evenkeel_http1::{Encoding, Forward, Reject};
 
 use super::edits::Edits;
@@ -23,6 +23,8 @@ pub(crate) struct Forwarding {
     /// The places of the clusters, each with the sum of the weights up to it.
     clusters: Box<[(usize, u32)]>,
     pub(crate) timeout: Option<Nanos>,
+    /// Which endpoints serve its requests, if not all.
+    pub(crate) labels: Option<Arc<LabelSelector>>,
     rewrite: Rewrite,
     request: Edits,
     /// What is changed in answers, if anything is.
@@ -36,6 +38,7 @@ impl Action {
             config::Action::Forward(forward) => Self::Forward(Forwarding {
                 clusters: shares(&forward.clusters, place),
                 timeout: forward.timeout.map(Nanos::from),
+                labels: forward.labels.clone().map(Arc::new),
                 rewrite: Rewrite::new(&forward.rewrite),
                 request: Edits::new(&forward.request_headers),
                 response: (!forward.response_headers.is_empty())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::{Nanos, Serial};
+use evenkeel_core::{LabelSelector, Nanos, Serial};
 use evenkeel_http1::{BodyOut, Encoding, Forward, Reject, Reply, RequestHead, ResponseHead};
 
 use super::action::{Action, Forwarding, location};
@@ -45,6 +45,8 @@ pub(crate) struct Way {
     pub(crate) timeout: Option<Nanos>,
     /// What the route changes in answers.
     edits: Option<Arc<Edits>>,
+    /// Which endpoints may serve it, if not all of the cluster's.
+    labels: Option<Arc<LabelSelector>>,
     /// The endpoint that the client's cookie names.
     tag: Option<u64>,
     /// The hash of the key, where the cluster's strategy chooses by key.
@@ -90,6 +92,7 @@ impl Way {
             to,
             timeout: None,
             edits: None,
+            labels: None,
             tag: None,
             key: None,
             set_cookie: None,
@@ -145,9 +148,20 @@ impl Way {
         Self {
             timeout: forward.timeout,
             edits: forward.response.clone(),
+            labels: forward.labels.clone(),
             tag: tag_of(entry, cluster, head),
             key: key_of(entry, cluster, head, via),
             ..Self::to(Destination::Cluster(cluster))
+        }
+    }
+
+    /// The endpoints that may serve it, as a number that the snapshot of a cluster knows. One that does
+    /// not know it yet, or any more, has none for it.
+    #[inline]
+    pub(crate) fn view(&self, view: &View) -> u16 {
+        match &self.labels {
+            None => 0,
+            Some(labels) => view.snapshot.view_of(labels).unwrap_or(u16::MAX),
         }
     }
 

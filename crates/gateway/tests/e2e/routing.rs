@@ -289,3 +289,41 @@ fn g05_hosts_paths_and_methods_make_no_series() {
     assert_eq!(gateway.control().clusters().len(), 1);
     assert_eq!(gateway.cluster().endpoints().len(), 1);
 }
+
+/// A route's labels choose among the endpoints of its cluster, and what it does when none can serve is
+/// its own decision.
+#[test]
+fn labels_of_a_route_choose_its_endpoints() {
+    let (old, new) = (Upstream::ok("old"), Upstream::ok("new"));
+    let text = format!(
+        "[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"web\"\n\
+         [[listener.route]]\npath = \"/new\"\ncluster = \"web\"\nlabels = {{ version = \"2\" }}\n\
+         [[listener.route]]\npath = \"/none\"\ncluster = \"web\"\nlabels = {{ version = \"3\" }}\n\
+         [[listener.route]]\npath = \"/any\"\ncluster = \"web\"\nlabels = {{ version = \"3\" }}\n\
+         labels_fallback = \"any\"\n\
+         [cluster.web]\nendpoints = [\n\
+         {{ id = \"old\", address = \"{}\" }},\n\
+         {{ id = \"new\", address = \"{}\", labels = {{ version = \"2\" }} }},\n]\n",
+        old.address(),
+        new.address()
+    );
+    let (config, report) = parse("f.toml", &text, &Environment::empty());
+    let gateway = Gateway::start(&config.unwrap_or_else(|| panic!("{report}")));
+    let mut client = RawClient::connect(gateway.address());
+    let mut served = |target: &str| {
+        let answers = (0..20).map(|_| {
+            client.send(get(target, "h"));
+            let response = client.response();
+            assert_eq!(response.status, 200, "{response:?}");
+            response.text().to_owned()
+        });
+        answers.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(served("/new").into_iter().collect::<Vec<_>>(), ["new"]);
+    assert_eq!(served("/").len(), 2);
+    assert_eq!(served("/any").len(), 2);
+    let refused = ask(gateway.address(), get("/none", "h"));
+    assert_eq!(refused.status, 503);
+    let why = refused.head.all("proxy-status").join("");
+    assert!(why.contains("labels"), "{why}");
+}
