@@ -88,3 +88,36 @@ fn g02_without_descriptors_clients_are_told_and_operators_served() {
         ended.stderr
     );
 }
+
+/// When the process has none left after all, those who wait to be accepted are told so, and accepting
+/// goes on when there are some again.
+#[test]
+fn g02_accepting_recovers_when_the_system_has_no_descriptor() {
+    let upstream = Upstream::ok("ok");
+    let (gateway, address, admin) = serve(1000, &upstream);
+    assert_eq!(get(address, "/").status, 200);
+    let folder = format!("/proc/{}/fd", gateway.pid());
+    let open = || std::fs::read_dir(&folder).expect("it runs").count();
+    // What the gateway thinks it has is taken from it.
+    let set_limit = |files: usize| {
+        let (pid, limit) = (
+            format!("--pid={}", gateway.pid()),
+            format!("--nofile={files}:"),
+        );
+        let set = std::process::Command::new("prlimit")
+            .args([&pid, &limit])
+            .status();
+        assert!(set.expect("prlimit is there, of util-linux").success());
+    };
+    set_limit(open() + 3);
+    let mut clients: Vec<RawClient> = (0..40).map(|_| RawClient::connect(address)).collect();
+    for client in clients.iter_mut().skip(5) {
+        let told = String::from_utf8_lossy(&client.rest()).into_owned();
+        assert!(told.starts_with("HTTP/1.1 503 "), "{told:?}");
+        assert!(told.contains("connection_limit_reached"), "{told}");
+    }
+    drop(clients);
+    set_limit(1000);
+    eventually("it accepts again", || get(address, "/").status == 200);
+    assert!(rejected(admin) > 30);
+}

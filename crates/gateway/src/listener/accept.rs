@@ -19,6 +19,9 @@ use crate::worker::{Entry, Worker};
 /// How long to wait when the system has no descriptor for us.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
+/// Of failures in a row, which ones the log tells: one in five seconds.
+const TOLD_EVERY: u32 = 50;
+
 /// How many are told so at a time.
 const SHED_MAX: usize = 256;
 
@@ -53,6 +56,7 @@ pub(crate) async fn accept(
     bell: Rc<DoorBell>,
 ) {
     let door = Arc::clone(entry.listener.door());
+    let mut failures: u32 = 0;
     loop {
         let accepted = tokio::select! {
             accepted = socket.accept() => accepted,
@@ -66,13 +70,17 @@ pub(crate) async fn accept(
         };
         match accepted {
             Ok((stream, peer)) => {
+                failures = 0;
                 entry.refresh(&worker);
                 welcome(&worker, &entry, &door, stream, peer);
             }
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
                 let shed = shed(&worker, &door, &socket);
-                tracing::warn!(listener = entry.listener.name(), %error, shed, "cannot accept");
+                if failures.is_multiple_of(TOLD_EVERY) {
+                    tracing::warn!(listener = entry.listener.name(), %error, shed, "cannot accept");
+                }
+                failures = failures.wrapping_add(1);
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
