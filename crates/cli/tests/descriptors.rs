@@ -63,9 +63,7 @@ fn g02_without_descriptors_clients_are_told_and_operators_served() {
         client.send(GET);
         assert_eq!(client.response().status, 200, "and go on being served");
     }
-    for _ in 0..20 {
-        assert_eq!(get(admin, "/readyz").status, 200);
-    }
+    (0..20).for_each(|_| assert_eq!(get(admin, "/readyz").status, 200));
     assert_eq!(rejected(admin), told);
 
     let again = served.len();
