@@ -69,7 +69,8 @@ fn every_key_arrives() {
     };
     let labels = LabelSelector::new([("version", "2")]).or_any();
     for cluster in &config.clusters {
-        assert_eq!(cluster.views, [labels.clone()], "each knows it beforehand");
+        let views = std::slice::from_ref(&labels);
+        assert_eq!(cluster.views, views, "each knows it beforehand");
     }
     let expected = Forward {
         clusters: vec![("canary".into(), 5), ("web".into(), 95)],

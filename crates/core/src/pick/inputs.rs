@@ -214,7 +214,7 @@ impl<'a> Inputs<'a> {
 
     /// What this process sees of an endpoint, not on the record.
     #[inline]
-    pub(crate) fn see(&self, index: u32, unknown: Nanos) -> Report {
+    pub(crate) fn see(&self, index: u32, unknown: impl FnOnce() -> Nanos) -> Report {
         let (candidate, terms) = (self.candidate(index), &self.snapshot.terms);
         let latency = candidate.latency(self.now, terms.latency_decay);
         Report {
@@ -222,7 +222,7 @@ impl<'a> Inputs<'a> {
             index,
             weight: candidate.weight(),
             load: candidate.load(self.now, terms.failure_half_life),
-            latency: latency.unwrap_or(unknown),
+            latency: latency.unwrap_or_else(unknown),
             at: self.now,
             own_word: false,
         }

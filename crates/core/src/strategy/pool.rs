@@ -156,27 +156,74 @@ impl Pool {
     }
 
     /// The shortest latency of any entry.
-    #[inline]
     pub(super) fn fastest(&self) -> Option<Nanos> {
         let latencies = self.entries.iter().map(|entry| entry.report.latency);
         latencies.min()
     }
 
-    /// The entry to use among those that `may` be: the fastest that is not hot, as the module says; and the pressure above
-    /// which others are. `None` for fewer than two.
+    /// The entry to use among those that `may` be: the fastest that is not hot, as the module says; and
+    /// the pressure above which others are. `None` for fewer than two.
+    ///
+    /// Which entry is the fastest, or hot, is not to be guessed: so no branch asks for it.
     #[inline]
     pub(super) fn best(&self, may: impl Fn(u32) -> bool) -> Option<(usize, u64)> {
-        let usable = || {
-            let entries = self.entries.iter().enumerate();
-            entries.filter(|(_, entry)| may(entry.report.index))
-        };
-        let bar = bar(usable().map(|(_, entry)| entry.pressure), usable().count())?;
-        let cold = || usable().filter(|(_, entry)| entry.pressure <= bar);
-        let fastest = cold().map(|(_, entry)| entry.report.latency).min()?;
-        let as_fast = Nanos(fastest.0.saturating_mul(TIE) / 100);
-        let tied = cold().filter(|(_, entry)| entry.report.latency <= as_fast);
-        tied.min_by_key(|(_, entry)| entry.pressure)
-            .map(|(at, _)| (at, bar))
+        let usable = self.usable(may);
+        let bar = self.bar(usable)?;
+        let mut fastest = u64::MAX;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let cold = usable >> at & 1 == 1 && entry.pressure <= bar;
+            let latency = if cold {
+                entry.report.latency.0
+            } else {
+                u64::MAX
+            };
+            fastest = fastest.min(latency);
+        }
+        let as_fast = fastest.saturating_mul(TIE) / 100;
+        let (mut best, mut least) = (0, u64::MAX);
+        for (at, entry) in self.entries.iter().enumerate() {
+            let fast = usable >> at & 1 == 1 && entry.report.latency.0 <= as_fast;
+            // What is hot is never below what is cold.
+            let pressure = if fast { entry.pressure } else { u64::MAX };
+            (best, least) = if pressure < least {
+                (at, pressure)
+            } else {
+                (best, least)
+            };
+        }
+        Some((best, bar))
+    }
+
+    /// A bit for each entry that `may` be used.
+    #[inline]
+    fn usable(&self, may: impl Fn(u32) -> bool) -> u32 {
+        let entries = self.entries.iter().enumerate();
+        entries.fold(0, |bits, (at, entry)| {
+            bits | u32::from(may(entry.report.index)) << at
+        })
+    }
+
+    /// The pressure above which an entry is hot, by exact rank among those that are usable; `None` for
+    /// fewer than two.
+    #[inline]
+    fn bar(&self, usable: u32) -> Option<u64> {
+        let count = usable.count_ones() as usize;
+        if count < 2 {
+            return None;
+        }
+        // The highest so far, a short list in falling order.
+        let mut top = [0; TOP];
+        for (at, entry) in self.entries.iter().enumerate() {
+            let mut rest = if usable >> at & 1 == 1 {
+                entry.pressure
+            } else {
+                0
+            };
+            for slot in &mut top {
+                (*slot, rest) = (rest.max(*slot), rest.min(*slot));
+            }
+        }
+        Some(top[count - 1 - (count - 1) * QUANTILE / 10_000])
     }
 
     /// Counts a use of an entry: one more request is in flight there, and the report is worn.
@@ -209,44 +256,14 @@ impl Pool {
 
     /// The hot one with the most requests in flight, or, if none is hot, the slowest.
     fn worst(&self) -> usize {
-        let entries = self.entries.iter();
-        let bar = bar(
-            entries.clone().map(|entry| entry.pressure),
-            self.entries.len(),
-        );
-        let badness = |(_, entry): &(usize, &Entry)| {
-            let is_hot = bar.is_some_and(|bar| entry.pressure > bar);
-            if is_hot {
-                (true, entry.pressure)
-            } else {
-                (false, entry.report.latency.0)
-            }
+        let bar = self.bar(self.usable(|_| true)).unwrap_or(u64::MAX);
+        let badness = |(_, entry): &(usize, &Entry)| match entry.pressure > bar {
+            true => (true, entry.pressure),
+            false => (false, entry.report.latency.0),
         };
-        entries
-            .enumerate()
-            .max_by_key(badness)
-            .map_or(0, |(at, _)| at)
+        let worst = self.entries.iter().enumerate().max_by_key(badness);
+        worst.map_or(0, |(at, _)| at)
     }
-}
-
-/// The pressure above which an entry is hot, by exact rank; `None` for fewer than two.
-#[inline]
-fn bar(pressures: impl Iterator<Item = u64>, count: usize) -> Option<u64> {
-    if count < 2 {
-        return None;
-    }
-    let hot = count - 1 - (count - 1) * QUANTILE / 10_000;
-    let mut top = [0; TOP];
-    for pressure in pressures {
-        // Into the list of the highest so far, which is short.
-        let mut rest = pressure;
-        for slot in &mut top[..=hot] {
-            if rest > *slot {
-                std::mem::swap(slot, &mut rest);
-            }
-        }
-    }
-    Some(top[hot])
 }
 
 impl OwnCursor for Pool {
@@ -354,11 +371,19 @@ mod tests {
     #[test]
     fn the_bar_is_the_exact_rank() {
         for count in 2..=POOL_MAX {
-            let pressures: Vec<u64> = (0..count as u64).map(|at| at * 7_919 % 101).collect();
-            let mut sorted = pressures.clone();
+            let upkeep = Upkeep {
+                size: POOL_MAX,
+                ..UPKEEP
+            };
+            let mut pool = Pool::new(upkeep);
+            let loads: Vec<u32> = (0..count as u32).map(|at| at * 7_919 % 101).collect();
+            for (serial, load) in (0..).zip(&loads) {
+                pool.insert(report(serial, *load, 1));
+            }
+            let mut sorted = loads;
             sorted.sort_unstable();
-            let expected = sorted[(count - 1) * QUANTILE / 10_000];
-            assert_eq!(bar(pressures.into_iter(), count), Some(expected), "{count}");
+            let expected = u64::from(sorted[(count - 1) * QUANTILE / 10_000]) << 16;
+            assert_eq!(pool.bar(pool.usable(|_| true)), Some(expected), "{count}");
         }
     }
 

@@ -104,8 +104,9 @@ impl Table for PoolTable {
             pool.expire(inputs.now());
             // One that has not answered is taken to be as fast as any: pressure decides, so it gets its
             // share of a try.
-            let unknown = pool.fastest().unwrap_or(self.unknown);
-            pool.insert(inputs.see(seen, unknown));
+            let unknown = || pool.fastest().unwrap_or(self.unknown);
+            let report = inputs.see(seen, unknown);
+            pool.insert(report);
         }
         let Some((best, bar)) = pool.best(|index| !inputs.is_refused(index)) else {
             inputs.note_fallback(Fallback::NoReports);
