@@ -175,7 +175,7 @@ impl<'m> Parts<'m> {
             standings: all().map(Member::standing).collect(),
             weights: all().map(weight).collect(),
             factors: all().map(|member| member.factor).collect(),
-            median: median(all().filter_map(|member| member.state.latency().last())),
+            median: members.median_latency(),
             members,
         }
     }
@@ -324,7 +324,7 @@ impl<'m> Parts<'m> {
 }
 
 /// The lower median of what is known.
-fn median(latencies: impl Iterator<Item = Nanos>) -> Option<Nanos> {
+pub(crate) fn median(latencies: impl Iterator<Item = Nanos>) -> Option<Nanos> {
     let mut known: Vec<Nanos> = latencies.collect();
     let middle = known.len().checked_sub(1)? / 2;
     let (_, median, _) = known.select_nth_unstable(middle);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use crate::assembly::assemble;
+use crate::assembly::{assemble, median};
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
 use crate::health::panic::PanicThreshold;
@@ -292,6 +292,17 @@ impl Membership {
     pub fn get(&self, id: &str) -> Option<(&Arc<Endpoint>, Admin)> {
         let member = self.members.get(id)?;
         Some((&member.endpoint, member.admin))
+    }
+
+    /// The median of the latencies that are known of the endpoints, as they were last changed; none as
+    /// long as nobody has answered. O(n).
+    ///
+    /// A snapshot carries the one of when it was built: see [`Snapshot::typical_latency`]. A host
+    /// whose endpoints stay the same builds another one now and then, when this has moved.
+    #[must_use]
+    pub fn median_latency(&self) -> Option<Nanos> {
+        let members = self.members.values();
+        median(members.filter_map(|member| member.state.latency().last()))
     }
 
     /// Builds the next generation. O(n log n) and the cost of the strategy's table; never on the

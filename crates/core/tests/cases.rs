@@ -3,7 +3,8 @@
 
 use evenkeel_core::strategy::{Place, registry};
 use evenkeel_core::{
-    Endpoint, Lease, Membership, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Snapshot,
+    Endpoint, Lease, Membership, Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed,
+    Snapshot,
 };
 use evenkeel_testkit::laws::{Subject, cluster, counts, endpoint, fits, form, id, pick};
 use proptest::prelude::*;
@@ -329,4 +330,28 @@ fn a_tier_that_comes_and_goes_keeps_its_place() {
     }
     let next = |pair: &[usize]| pair[1] == (pair[0] + 1) % 4;
     assert!(picks.windows(2).all(next), "{picks:?}");
+}
+
+/// A failure weighs for ten median latencies, of the cluster and not of anybody's guess; a cluster
+/// without a history is taken to answer in 30 ms.
+#[test]
+fn a_failure_fades_with_the_latency_of_its_cluster() {
+    let mut members = members("least_request", &[1; 5]);
+    assert_eq!(members.median_latency(), None);
+    let before = members.snapshot();
+    assert_eq!(before.failure_half_life(), Nanos::from_millis(300));
+    let mut picker = picker(8);
+    for (at, took) in [(0, 100), (1, 2_000), (2, 400), (3, 50)] {
+        let lease = loop {
+            let lease = hold(&mut picker, &before);
+            if lease.index() == at {
+                break lease;
+            }
+        };
+        lease.finish(Outcome::Success, Nanos::from_millis(took));
+    }
+    assert_eq!(members.median_latency(), Some(Nanos::from_millis(100)));
+    let after = members.snapshot();
+    assert_eq!(after.typical_latency(), Nanos::from_millis(100));
+    assert_eq!(after.failure_half_life(), Nanos::from_secs(1));
 }

@@ -181,6 +181,16 @@ impl Cluster {
         })
     }
 
+    /// Publishes another version when the median latency of the endpoints has moved by a quarter.
+    pub(crate) fn follow_median(&self) {
+        let known = self.published.load().snapshot.typical_latency();
+        let _ = self.change(|state| {
+            let now = state.membership.median_latency()?;
+            let moved = now.0 > known.0 / 4 * 5 || now.0 < known.0 / 5 * 4;
+            moved.then_some(())
+        });
+    }
+
     pub(crate) fn set_strategy(&self, strategy: Arc<dyn Strategy>) {
         let _ = self.change(|state| {
             state.overrides.set_strategy(Arc::clone(&strategy));

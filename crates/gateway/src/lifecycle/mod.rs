@@ -1,6 +1,7 @@
 //! Start, readiness, drain.
 
 mod control;
+mod median;
 mod plan;
 mod shared;
 mod start;

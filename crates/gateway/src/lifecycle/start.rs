@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use super::control::Control;
+use super::median::follow_medians;
 use super::plan::Plan;
 use super::shared::Shared;
 use crate::clock::Clock;
@@ -52,7 +53,8 @@ pub struct Gateway {
     control: Control,
     shared: Arc<Shared>,
     workers: Vec<WorkerHandle>,
-    resolving: JoinHandle<()>,
+    /// Names and latencies are minded for as long as it runs.
+    minding: JoinHandle<()>,
 }
 
 impl Gateway {
@@ -94,12 +96,15 @@ impl Gateway {
             .iter()
             .map(|worker| worker.commands.clone())
             .collect();
-        let resolver = Arc::clone(&shared);
+        let minded = Arc::clone(&shared);
         Ok(Self {
             control: Control::new(Arc::clone(&shared), commands.into()),
             shared,
             workers,
-            resolving: tokio::spawn(async move { resolver.resolver.run().await }),
+            minding: tokio::spawn(async move {
+                let shared = &*minded;
+                tokio::join!(shared.resolver.run(), follow_medians(&shared.plan));
+            }),
         })
     }
 
@@ -142,7 +147,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        self.resolving.abort();
+        self.minding.abort();
         for worker in &self.workers {
             // Controls may outlive the gateway, so their end of the channel says nothing. One that
             // has no room for a command is stuck, and would not hear of this either.
