@@ -38,8 +38,9 @@ fn d07_a_dead_endpoint_costs_no_request() {
         });
         gateway.assert_idle();
         let report = gateway.endpoint("b1");
+        // One client is one key, and that may be another endpoint's.
         assert!(
-            report.totals.failures > 0,
+            strategy.traits.keyed || report.totals.failures > 0,
             "{}: it was tried",
             strategy.name
         );
