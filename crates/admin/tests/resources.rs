@@ -118,14 +118,10 @@ async fn a_strategy_is_replaced() {
 async fn readiness_ends_with_the_drain_and_health_does_not() {
     let mut host = Host::start(None).await;
     // The sockets listen already; that each worker accepts takes a moment more.
-    while host.get("/readyz").await.status != 200 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    host.eventually("/readyz", 200).await;
     let gateway = host.gateway.take().expect("it runs");
     let drained = tokio::spawn(gateway.drain());
-    while host.get("/readyz").await.status != 503 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    host.eventually("/readyz", 503).await;
     assert_eq!(host.get("/healthz").await.status, 200);
     assert_eq!(host.get("/api/v1/clusters").await.status, 200);
     drained.abort();

@@ -7,12 +7,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use evenkeel_config as model;
-use evenkeel_core::Endpoint;
+use evenkeel_core::{Admin, Endpoint};
 use evenkeel_gateway::{Cluster, Control, EndpointReport};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 use crate::deadline::Deadline;
+use crate::upstream::Upstream;
 
 /// How soon after the last answer no request may be counted in flight.
 const SETTLED_WITHIN: Duration = Duration::from_secs(1);
@@ -56,6 +57,12 @@ impl Gateway {
     #[must_use]
     pub fn over(endpoints: impl IntoIterator<Item = Endpoint>) -> Self {
         Self::start(&config(endpoints))
+    }
+
+    /// Starts one in front of this upstream, which is its endpoint `a`.
+    #[must_use]
+    pub fn single(upstream: &Upstream) -> Self {
+        Self::over([upstream.endpoint("a")])
     }
 
     /// Starts one in front of these endpoints, with changes to what [`config`] says.
@@ -127,6 +134,39 @@ impl Gateway {
     #[must_use]
     pub fn endpoint(&self, id: &str) -> EndpointReport {
         self.cluster().endpoint(id).expect("an endpoint of this id")
+    }
+
+    /// Adds an endpoint to the first cluster.
+    ///
+    /// # Panics
+    ///
+    /// When its id is taken.
+    #[track_caller]
+    pub fn add(&self, endpoint: Endpoint) {
+        let added = self.wait(self.control.add(&self.cluster, endpoint));
+        added.expect("an id that is not taken");
+    }
+
+    /// Removes an endpoint of the first cluster.
+    ///
+    /// # Panics
+    ///
+    /// When there is none of this id.
+    #[track_caller]
+    pub fn remove(&self, id: &str) {
+        let removed = self.wait(self.control.remove(&self.cluster, id));
+        removed.expect("an endpoint of this id");
+    }
+
+    /// Changes the weight of an endpoint of the first cluster, what an operator wants of it, or both.
+    ///
+    /// # Panics
+    ///
+    /// When there is none of this id.
+    #[track_caller]
+    pub fn update(&self, id: &str, weight: Option<u16>, admin: Option<Admin>) {
+        let updated = self.wait(self.control.update(&self.cluster, id, weight, admin));
+        updated.expect("an endpoint of this id");
     }
 
     /// Waits for something that the control side does.

@@ -5,6 +5,7 @@
 pub(crate) mod exposition;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use evenkeel_admin::Reloader;
 use evenkeel_config::{Environment, Token, parse};
@@ -82,6 +83,21 @@ impl Host {
     /// Sends a call without a body.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"").await
+    }
+
+    /// Waits until a path is answered by that status.
+    ///
+    /// # Panics
+    ///
+    /// When it is not within 20 seconds.
+    pub(crate) async fn eventually(&self, path: &str, status: u16) {
+        let comes = async {
+            while self.get(path).await.status != status {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let came = tokio::time::timeout(Duration::from_secs(20), comes).await;
+        assert!(came.is_ok(), "{path} is never {status}");
     }
 
     /// Sends any call.

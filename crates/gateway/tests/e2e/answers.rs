@@ -110,7 +110,7 @@ fn bytes_on_an_idle_connection_end_it() {
     for _ in 0..3 {
         client.send(GET);
         assert_eq!(client.response().text(), "good");
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        evenkeel_testkit::eventually("it is closed", || upstream.open_connections() == 0);
     }
     assert_eq!(upstream.connections(), 3);
 }
@@ -131,7 +131,7 @@ fn broken_chunks_are_the_endpoints_fault() {
             .wait(gap)
             .send("zz\r\n")
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), GET);
     client.head();
     assert_eq!(client.rest(), b"2\r\nok\r\n");
@@ -186,7 +186,7 @@ fn other_fields_pass_as_they_came() {
             "HTTP/1.1 299 Odd Words\r\nsEt-CoOkIe: a=1\r\nSet-Cookie: b=2\r\nDate: x\r\nContent-Length: 0\r\n\r\n",
         )
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let response = ask(gateway.address(), GET);
     assert_eq!(response.head.line, "HTTP/1.1 299 Odd Words");
     let cookies = [("sEt-CoOkIe", "a=1"), ("Set-Cookie", "b=2"), ("Date", "x")];

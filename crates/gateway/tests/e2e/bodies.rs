@@ -33,7 +33,7 @@ fn sending(client: &RawClient, bytes: Vec<u8>) -> thread::JoinHandle<bool> {
 #[test]
 fn bodies_of_known_length_pass_both_ways() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for length in LENGTHS {
         let body = noise(length);
@@ -51,7 +51,7 @@ fn bodies_of_known_length_pass_both_ways() {
 #[test]
 fn chunked_bodies_pass_both_ways() {
     let upstream = Upstream::answering(|request| Answer::chunks(request.body.chunks(1000)));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for length in LENGTHS {
         let body = noise(length);
@@ -74,7 +74,7 @@ fn large_bodies_are_identical() {
         Some(_) => Answer::ok(&request.body),
         None => Answer::chunks(request.body.chunks(100_000)),
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let body = noise(8 << 20);
     for bytes in [post(&body), chunked(&body, 70_000)] {
         let mut client = RawClient::connect(gateway.address());
@@ -93,7 +93,7 @@ fn large_bodies_are_identical() {
 #[test]
 fn e03_chunk_extensions_are_not_forwarded() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let head = "POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \t CHUNKED \r\n\r\n";
     let request = format!("{head}3;x=y\r\nabc\r\n000A;q=\"z\"\r\n0123456789\r\n0;last\r\n\r\n");
     assert_eq!(ask(gateway.address(), request).text(), "abc0123456789");
@@ -114,7 +114,7 @@ fn trailers_pass_both_ways() {
              2\r\nok\r\n0\r\nX-Sum: 7\r\nContent-Length: 9\r\n\r\n",
         )
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let request = format!("{CHUNKED}2\r\nhi\r\n0\r\nX-Digest: abc\r\nHost: evil\r\n\r\n");
     let response = ask(gateway.address(), request);
     assert_eq!(response.trailers, ["X-Sum: 7"]);
@@ -130,7 +130,7 @@ fn e06_nominated_trailers_stay_behind() {
              2\r\nok\r\n0\r\nX-Sum: 7\r\nX-Other: 8\r\n\r\n",
         )
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let head = CHUNKED.trim_end();
     let request =
         format!("{head}\r\nConnection: x-digest\r\n\r\n2\r\nhi\r\n0\r\nX-Digest: a\r\n\r\n");
@@ -154,7 +154,7 @@ fn e21_events_arrive_one_by_one() {
         });
         answer.send("0\r\n\r\n")
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), GET);
     assert_eq!(client.head().line, "HTTP/1.1 200 OK");
     for (number, gate) in gates.iter().enumerate() {
@@ -169,7 +169,7 @@ fn e21_events_arrive_one_by_one() {
 #[test]
 fn e21_uploads_are_streamed() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), CHUNKED);
     for number in 1..=5 {
         let before = upstream.bytes_received();
@@ -192,7 +192,7 @@ fn e21_a_slow_reader_slows_the_upstream() {
         Answer::raw(format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n"))
             .then(Act::Send(vec![b'x'; SIZE]))
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect_narrow(gateway.address(), 64 * 1024);
     client.send(GET);
     assert_eq!(
@@ -221,7 +221,7 @@ fn e21_a_slow_upstream_slows_the_client() {
     const SIZE: usize = 64 << 20;
     let script = Script::new(|_| Answer::ok(""));
     let upstream = Upstream::start(script.at_head(|_| Some(Answer::new().then(Act::Sleep))));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let client = RawClient::connect(gateway.address());
     let mut sender = client.second_hand();
     let progress = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
@@ -257,7 +257,7 @@ fn a_body_up_to_the_close_is_chunked() {
             .send("it")
             .then(Act::Close)
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..2 {
         client.send(GET);

@@ -32,7 +32,7 @@ fn assert_clean(gateway: &Gateway) {
 #[test]
 fn d12_before_the_head_is_complete() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for turn in 0..TIMES {
         leave(
             RawClient::sending(gateway.address(), &GET[..turn % GET.len()]),
@@ -66,7 +66,7 @@ fn d12_while_connecting() {
 #[test]
 fn d12_a_reset_while_the_answer_is_awaited() {
     let upstream = Upstream::answering(|_| Answer::never());
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let clients: Vec<_> = (0..TIMES)
         .map(|turn| match turn % 2 {
             0 => RawClient::sending(gateway.address(), GET),
@@ -87,7 +87,7 @@ fn d12_a_reset_while_the_answer_is_awaited() {
 #[test]
 fn d12_a_reset_behind_a_pipelined_request() {
     let upstream = Upstream::answering(|_| Answer::never());
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), GET);
     eventually("it is in flight", || upstream.count() == 1);
     client.send("GET /next HT");
@@ -102,7 +102,7 @@ fn d12_an_end_while_the_answer_is_awaited() {
     let gate = Gate::new();
     let behind = gate.clone();
     let upstream = Upstream::answering(move |_| Answer::ok(noise(1000)).behind(&behind));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let clients: Vec<_> = (0..TIMES)
         .map(|_| RawClient::sending(gateway.address(), GET))
         .collect();
@@ -119,7 +119,7 @@ fn d12_in_the_middle_of_the_answer() {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n";
         Answer::raw(head).send(&data).then(Act::Listen)
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for turn in 0..TIMES {
         let mut client = RawClient::sending(gateway.address(), GET);
         client.head();
@@ -143,7 +143,7 @@ fn d12_in_the_middle_of_a_flowing_answer() {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n";
         Answer::raw(head).send(&data).then(Act::Listen)
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for turn in 0..TIMES {
         let mut client = RawClient::connect_narrow(gateway.address(), 16 * 1024);
         client.send(GET);
@@ -156,7 +156,7 @@ fn d12_in_the_middle_of_a_flowing_answer() {
 #[test]
 fn d12_in_the_middle_of_an_upload() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let half = &post(noise(100_000))[..50_000];
     for turn in 0..TIMES {
         let before = upstream.connections();
@@ -195,7 +195,7 @@ fn d12_in_the_middle_of_an_upload_that_stands_still() {
 #[test]
 fn d11_others_do_not_notice() {
     let upstream = Upstream::answering(|_| Answer::ok("ok").after(Duration::from_millis(5)));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let address = gateway.address();
     crate::together(8, |thread| {
         if thread % 2 == 0 {

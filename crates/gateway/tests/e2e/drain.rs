@@ -137,7 +137,7 @@ fn g10_bodies_under_way_are_finished() {
     client.head();
     assert_eq!(client.take(3), b"abc");
     let drained = gateway.drain();
-    thread::sleep(Duration::from_millis(200));
+    eventually("it drains", || !gateway.control().is_ready());
     gate.open();
     assert_eq!(client.rest(), b"def", "and then the end");
     assert!(drained.join().expect("it drains"));

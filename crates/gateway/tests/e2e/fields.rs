@@ -54,7 +54,7 @@ fn e06_hop_by_hop_fields_of_responses_stay_behind() {
              X-Stays: yes\r\nContent-Length: 2\r\n\r\nok",
         )
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let response = ask(gateway.address(), crate::GET);
     for name in [
         "connection",
@@ -152,7 +152,7 @@ fn traces_pass_unchanged() {
 #[test]
 fn e15_the_path_is_not_touched() {
     let upstream = Upstream::ok("");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let target = "//x/%2F/../a%2520b;c?q=/../&r=%00#";
     let target = target.trim_end_matches('#');
     ask(
@@ -169,7 +169,7 @@ fn e15_the_path_is_not_touched() {
 #[test]
 fn e17_the_absolute_form_agrees_with_host_or_is_refused() {
     let upstream = Upstream::ok("");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let request = |host: &str| format!("GET http://b.example/p?q HTTP/1.1\r\n{host}\r\n");
     let same = ask(gateway.address(), request("Host: b.example\r\n"));
     assert_eq!(same.status, 200);
@@ -187,7 +187,7 @@ fn e17_the_absolute_form_agrees_with_host_or_is_refused() {
 #[test]
 fn e17_host_is_there_once_and_makes_sense() {
     let upstream = Upstream::ok("");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let bad = [
         "",
         "Host: a\r\nHost: a\r\n",

@@ -17,7 +17,7 @@ const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n";
 fn e09_a_client_is_told_to_go_on() {
     let script = Script::new(|request| Answer::ok(&request.body));
     let upstream = Upstream::start(script.at_head(|_| Some(Answer::interim(CONTINUE))));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..2 {
         client.send(EXPECTING);
@@ -36,7 +36,7 @@ fn e09_a_client_is_told_not_to_send() {
         let script = Script::new(|_| Answer::ok(""));
         let answer = move |_: &_| Some(Answer::status(status, "no"));
         let upstream = Upstream::start(script.at_head(answer));
-        let gateway = Gateway::over([upstream.endpoint("a")]);
+        let gateway = Gateway::single(&upstream);
         let mut client = RawClient::sending(gateway.address(), EXPECTING);
         let response = client.any_response_to("POST");
         assert_eq!((response.status, response.text()), (status, "no".into()));
@@ -50,7 +50,7 @@ fn e09_a_client_is_told_not_to_send() {
 #[test]
 fn e09_a_client_that_does_not_wait_for_ever() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), EXPECTING);
     assert!(
         !client.hears_within(Duration::from_millis(200)),
@@ -64,7 +64,7 @@ fn e09_a_client_that_does_not_wait_for_ever() {
 #[test]
 fn e09_expect_is_not_passed_on_in_vain() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let old = "POST / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi";
     assert_eq!(ask(gateway.address(), old).text(), "hi");
     ask(
@@ -83,7 +83,7 @@ fn e10_hints_are_relayed_before_the_answer() {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
         Answer::raw(HINTS).send(HINTS).send(answer)
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..2 {
         client.send(GET);
@@ -103,7 +103,7 @@ fn e10_thousands_of_hints() {
         let hints = HINTS.repeat(5000);
         Answer::raw(hints).send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), GET);
     let hints = client.take(HINTS.len() * 5000);
     assert!(hints == HINTS.repeat(5000).into_bytes());
@@ -120,7 +120,7 @@ fn e10_hints_are_not_held_back() {
             .await_gate(&behind)
             .send("HTTP/1.1 204 No Content\r\n\r\n")
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), GET);
     assert_eq!(client.any_response_to("GET").status, 103);
     gate.open();
@@ -132,7 +132,7 @@ fn e10_http_1_0_gets_no_interim_answer() {
     let upstream = Upstream::answering(|_| {
         Answer::raw(HINTS).send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), "GET / HTTP/1.0\r\n\r\n");
     assert_eq!(client.any_response_to("GET").status, 200);
 }
@@ -142,7 +142,7 @@ fn e10_http_1_0_gets_no_interim_answer() {
 fn e10_an_error_after_an_interim_answer_is_told() {
     let script = Script::new(|_| Answer::close());
     let upstream = Upstream::start(script.at_head(|_| Some(Answer::interim(CONTINUE))));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), EXPECTING);
     assert_eq!(client.any_response_to("POST").status, 100);
     client.send("body");
@@ -165,7 +165,7 @@ fn d06_an_early_answer_reaches_a_client_that_still_sends() {
             let answer = Answer::raw(refusal).wait(Duration::from_millis(100));
             Some(answer.then(and_then.clone()))
         }));
-        let gateway = Gateway::over([upstream.endpoint("a")]);
+        let gateway = Gateway::single(&upstream);
         for reads_at_once in [true, false] {
             let mut client = RawClient::connect(gateway.address());
             let mut sender = client.second_hand();
@@ -195,7 +195,7 @@ fn d06_an_early_answer_reaches_a_client_that_still_sends() {
 fn d06_early_answers_leave_nothing_behind() {
     let script = Script::new(|_| Answer::ok(""));
     let upstream = Upstream::start(script.at_head(|_| Some(Answer::status(503, "busy"))));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let upload = post(noise(1 << 20));
     for _ in 0..100 {
         let mut client = RawClient::connect(gateway.address());

@@ -57,7 +57,7 @@ fn e19_heads_of_answers_have_a_limit() {
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n"
         ))
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for (count, size, status) in [
         (1, 60_000, 200),
         (1, 70_000, 502),

@@ -8,6 +8,15 @@ use evenkeel_testkit::{Answer, Gateway, RawClient, Upstream};
 
 use crate::{GET, ask};
 
+/// Says that it is over when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Clients that ask on and on while `change` runs, and demand an answer each time; how often they
 /// asked.
 pub(crate) fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
@@ -27,8 +36,9 @@ pub(crate) fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
                 }
             });
         }
+        // Also when `change` panics: the scope would wait for clients that never end.
+        let _over = Over(&is_over);
         change();
-        is_over.store(true, Ordering::Relaxed);
     });
     asked.into_inner()
 }
@@ -39,21 +49,16 @@ fn g11_endpoints_come_and_go_under_load() {
     let upstreams: Vec<Upstream> = (0..3).map(|_| Upstream::ok("ok")).collect();
     let stays = Upstream::ok("ok");
     let gateway = Gateway::over([stays.endpoint("stays")]);
-    let (control, cluster) = (gateway.control(), gateway.cluster());
     let asked = under_load(&gateway, || {
         for round in 0..500 {
             let upstream = &upstreams[round % 3];
             let id = format!("e{}", round % 3);
-            gateway
-                .wait(control.add(cluster, upstream.endpoint(&id)))
-                .expect("it is new");
+            gateway.add(upstream.endpoint(&id));
             if round % 10 == 0 {
                 // Long enough to get some of the load.
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
-            gateway
-                .wait(control.remove(cluster, &id))
-                .expect("it is there");
+            gateway.remove(&id);
         }
     });
     let came: usize = upstreams.iter().map(Upstream::count).sum();
@@ -69,21 +74,16 @@ fn g11_endpoints_come_and_go_under_load() {
 fn g11_a_removed_endpoint_gets_no_new_request() {
     let (stays, goes) = (Upstream::ok("stays"), Upstream::ok("goes"));
     let gateway = Gateway::over([stays.endpoint("stays")]);
-    let (control, cluster) = (gateway.control(), gateway.cluster());
     // Several connections, so that both workers are asked.
     let mut clients: Vec<RawClient> = (0..8)
         .map(|_| RawClient::connect(gateway.address()))
         .collect();
     for round in 0..1000 {
-        gateway
-            .wait(control.add(cluster, goes.endpoint("goes")))
-            .expect("it is new");
+        gateway.add(goes.endpoint("goes"));
         let client = &mut clients[round % 8];
         client.send(GET);
         client.response();
-        gateway
-            .wait(control.remove(cluster, "goes"))
-            .expect("it is there");
+        gateway.remove("goes");
         let before = goes.count();
         client.send(GET);
         assert_eq!(client.response().text(), "stays", "round {round}");
@@ -102,12 +102,10 @@ fn g11_requests_in_flight_outlive_their_endpoint() {
     let gate = evenkeel_testkit::Gate::new();
     let behind = gate.clone();
     let upstream = Upstream::answering(move |_| Answer::ok("done").behind(&behind));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), GET);
     evenkeel_testkit::eventually("it is in flight", || upstream.count() == 1);
-    gateway
-        .wait(gateway.control().remove(gateway.cluster(), "a"))
-        .expect("it is there");
+    gateway.remove("a");
     assert_eq!(ask(gateway.address(), GET).status, 503);
     gate.open();
     assert_eq!(client.response().text(), "done");
@@ -118,16 +116,12 @@ fn g11_requests_in_flight_outlive_their_endpoint() {
 #[test]
 fn an_id_may_move() {
     let (old, new) = (Upstream::ok("old"), Upstream::ok("new"));
-    let gateway = Gateway::over([old.endpoint("a")]);
+    let gateway = Gateway::single(&old);
     let (control, cluster) = (gateway.control(), gateway.cluster());
     let mut client = RawClient::connect(gateway.address());
     for (upstream, name) in [(&old, "old"), (&new, "new"), (&old, "old")] {
-        gateway
-            .wait(control.remove(cluster, "a"))
-            .expect("it is there");
-        gateway
-            .wait(control.add(cluster, upstream.endpoint("a")))
-            .expect("it is new");
+        gateway.remove("a");
+        gateway.add(upstream.endpoint("a"));
         client.send(GET);
         assert_eq!(client.response().text(), name);
         assert!(
@@ -147,7 +141,6 @@ fn an_id_may_move() {
 fn draining_endpoints_get_no_new_requests_until_they_are_enabled() {
     let (a, b) = (Upstream::ok("a"), Upstream::ok("b"));
     let gateway = Gateway::over([a.endpoint("a"), b.endpoint("b")]);
-    let (control, cluster) = (gateway.control(), gateway.cluster());
     let ask_some = || {
         for _ in 0..50 {
             assert_eq!(ask(gateway.address(), GET).status, 200);
@@ -155,15 +148,11 @@ fn draining_endpoints_get_no_new_requests_until_they_are_enabled() {
     };
     ask_some();
     for admin in [Admin::Draining, Admin::Disabled] {
-        gateway
-            .wait(control.update(cluster, "a", None, Some(admin)))
-            .expect("it is there");
+        gateway.update("a", None, Some(admin));
         let before = a.count();
         ask_some();
         assert_eq!(a.count(), before, "{}", admin.as_str());
-        gateway
-            .wait(control.update(cluster, "a", None, Some(Admin::Enabled)))
-            .expect("it is there");
+        gateway.update("a", None, Some(Admin::Enabled));
         ask_some();
         assert!(a.count() >= before + 10, "enabled again");
     }
@@ -177,7 +166,6 @@ fn weights_move_shares() {
         config.clusters[0].strategy = choice.expect("known");
         config.runtime.workers = evenkeel_config::Workers::new(1).expect("one");
     });
-    let (control, cluster) = (gateway.control(), gateway.cluster());
     let mut client = RawClient::connect(gateway.address());
     let mut share_of_a = || {
         let before = a.count();
@@ -188,14 +176,10 @@ fn weights_move_shares() {
         a.count() - before
     };
     assert_eq!(share_of_a(), 50);
-    gateway
-        .wait(control.update(cluster, "a", Some(3), None))
-        .expect("it is there");
+    gateway.update("a", Some(3), None);
     let share = share_of_a();
     assert!((73..=77).contains(&share), "three quarters, not {share}");
-    gateway
-        .wait(control.update(cluster, "a", Some(0), None))
-        .expect("it is there");
+    gateway.update("a", Some(0), None);
     assert_eq!(share_of_a(), 0);
 }
 

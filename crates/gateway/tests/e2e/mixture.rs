@@ -147,7 +147,7 @@ fn what_comes_back_is_what_was_sent() {
 #[test]
 fn d12_leaving_anywhere_leaves_nothing_behind() {
     let upstream = Upstream::answering(answer);
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let (address, material) = (gateway.address(), noise(300_000));
     together(6, |thread| {
         let mut dice = Dice(100 + thread as u64);

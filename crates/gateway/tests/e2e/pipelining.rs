@@ -15,7 +15,7 @@ fn names_target() -> Upstream {
 #[test]
 fn e13_two_gets_in_one_write() {
     let upstream = names_target();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), get("/1") + &get("/2"));
     assert_eq!(client.response().text(), "/1");
     assert_eq!(client.response().text(), "/2");
@@ -25,7 +25,7 @@ fn e13_two_gets_in_one_write() {
 #[test]
 fn e13_a_get_and_half_a_get() {
     let upstream = names_target();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let second = get("/2");
     let (half, rest) = second.split_at(12);
     let mut client = RawClient::sending(gateway.address(), get("/1") + half);
@@ -37,7 +37,7 @@ fn e13_a_get_and_half_a_get() {
 #[test]
 fn e13_a_post_with_its_body_and_a_get() {
     let upstream = Upstream::answering(|request| Answer::ok(&request.raw));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let bytes = [&post("body")[..], get("/2").as_bytes()].concat();
     let mut client = RawClient::sending(gateway.address(), bytes);
     assert!(client.response().text().ends_with("\r\n\r\nbody"));
@@ -48,7 +48,7 @@ fn e13_a_post_with_its_body_and_a_get() {
 #[test]
 fn e13_a_chunked_post_and_a_get() {
     let upstream = Upstream::answering(|request| Answer::ok(&request.raw));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     let bytes = format!("{head}4\r\nbody\r\n0\r\n\r\n{}", get("/2"));
     let mut client = RawClient::sending(gateway.address(), bytes);
@@ -59,7 +59,7 @@ fn e13_a_chunked_post_and_a_get() {
 #[test]
 fn e13_a_hundred_gets() {
     let upstream = names_target();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let all: String = (0..100).map(|number| get(&format!("/{number}"))).collect();
     let mut client = RawClient::sending(gateway.address(), all);
     for number in 0..100 {
@@ -81,7 +81,7 @@ fn e13_requests_that_come_while_one_is_answered() {
     let opens = gate.clone();
     let script = Script::new(move |request| Answer::ok(request.target()).behind(&gate));
     let upstream = Upstream::start(script);
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), get("/0"));
     evenkeel_testkit::eventually("the first one is there", || upstream.count() == 1);
     for number in 1..20 {
@@ -97,7 +97,7 @@ fn e13_requests_that_come_while_one_is_answered() {
 #[test]
 fn e13_nothing_is_served_behind_the_last_request() {
     let upstream = names_target();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let last = "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned();
     let mut client = RawClient::sending(gateway.address(), last + &get("/2"));
     assert_eq!(client.response().text(), "/1");

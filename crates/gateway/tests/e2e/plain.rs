@@ -7,7 +7,7 @@ use crate::{GET, ask, post};
 #[test]
 fn a_get_arrives_and_its_answer_returns() {
     let upstream = Upstream::ok("hello");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let response = ask(gateway.address(), "GET /x?y=1 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!((response.status, response.text()), (200, "hello".into()));
     let request = upstream.only_request();
@@ -20,7 +20,7 @@ fn a_get_arrives_and_its_answer_returns() {
 #[test]
 fn a_post_arrives_with_its_body_and_length() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let response = ask(gateway.address(), post("some words"));
     assert_eq!(response.text(), "some words");
     let request = upstream.only_request();
@@ -32,7 +32,7 @@ fn a_post_arrives_with_its_body_and_length() {
 #[test]
 fn a_post_without_a_body_keeps_its_length_of_zero() {
     let upstream = Upstream::ok("");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     assert_eq!(ask(gateway.address(), post("")).status, 200);
     assert_eq!(upstream.only_request().head.all("content-length"), ["0"]);
 }
@@ -62,7 +62,7 @@ fn connections_are_kept_on_both_sides() {
 #[test]
 fn a_client_that_asks_for_the_end_gets_it() {
     let upstream = Upstream::ok("x");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let close = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     for _ in 0..3 {
         let mut client = RawClient::sending(gateway.address(), close);
@@ -79,7 +79,7 @@ fn a_connection_that_the_upstream_closes_is_not_used_again() {
     let upstream = Upstream::answering(|_| {
         Answer::raw("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..3 {
         client.send(GET);
@@ -118,9 +118,8 @@ fn idle_connections_have_a_time_limit() {
         client.send(GET);
         client.response();
         assert_eq!(upstream.connections(), count);
-        std::thread::sleep(std::time::Duration::from_millis(400));
+        eventually("none is left", || upstream.open_connections() == 0);
     }
-    eventually("none is left", || upstream.open_connections() == 0);
     eventually("none is counted", || {
         gateway.endpoint("a").totals.idle_connections == 0
     });
@@ -130,7 +129,7 @@ fn idle_connections_have_a_time_limit() {
 #[test]
 fn requests_may_come_in_any_pieces() {
     let upstream = Upstream::echo();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     client.drip(post("drop by drop"));
     assert_eq!(client.response().text(), "drop by drop");
@@ -151,7 +150,7 @@ fn responses_may_come_in_any_pieces() {
                 .wait(std::time::Duration::from_micros(200))
         })
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..3 {
         client.send(GET);

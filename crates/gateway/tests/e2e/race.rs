@@ -45,7 +45,7 @@ fn d03_gets_survive_impatient_endpoints() {
 
 #[track_caller]
 fn gets_survive(upstream: &Upstream) {
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(upstream);
     let address = gateway.address();
     together(4, |thread| {
         let mut client = RawClient::connect(address);
@@ -68,7 +68,7 @@ fn gets_survive(upstream: &Upstream) {
 #[test]
 fn d03_posts_are_never_doubled() {
     let upstream = impatient();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let address = gateway.address();
     let lost = AtomicUsize::new(0);
     together(4, |thread| {
@@ -105,7 +105,7 @@ fn d03_posts_are_never_doubled() {
 #[test]
 fn d03_connections_that_ended_are_not_used() {
     let upstream = Upstream::answering(|_| Answer::ok("ok").then(Act::Close));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..20 {
         client.send(crate::post("body"));

@@ -100,7 +100,7 @@ fn g11_requests_under_way_finish() {
     let behind = gate.clone();
     let old = Upstream::answering(move |_| Answer::ok("old").behind(&behind));
     let new = Upstream::ok("new");
-    let gateway = Gateway::over([old.endpoint("a")]);
+    let gateway = Gateway::single(&old);
     let address = gateway.address();
     let mut kept = RawClient::connect(address);
     let mut client = RawClient::sending(address, GET);
@@ -140,7 +140,7 @@ fn g11_requests_under_way_finish() {
 #[test]
 fn g12_a_changed_listener_still_accepts() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let address = gateway.address();
     let mut kept = RawClient::sending(address, GET);
     assert_eq!(kept.response().status, 200);
@@ -166,7 +166,7 @@ fn g12_a_changed_listener_still_accepts() {
 #[test]
 fn g12_listeners_come_and_go() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let (first, port) = (gateway.address(), free_port());
     for round in 0..5 {
         let mut next = config([upstream.endpoint("a")]);
@@ -192,7 +192,7 @@ fn g12_listeners_come_and_go() {
 #[test]
 fn g12_the_file_of_a_removed_unix_socket_is_removed() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let name = format!("evenkeel-reload-{}.sock", std::process::id());
     let path = std::env::temp_dir().join(name);
     let mut next = config([upstream.endpoint("a")]);
@@ -211,7 +211,7 @@ fn g12_the_file_of_a_removed_unix_socket_is_removed() {
 #[test]
 fn g09_a_busy_port_refuses_the_whole_reload() {
     let (old, new) = (Upstream::ok("old"), Upstream::ok("new"));
-    let gateway = Gateway::over([old.endpoint("a")]);
+    let gateway = Gateway::single(&old);
     let port = free_port();
     let mut next = config([new.endpoint("a")]);
     next.listeners.push(listener("fine", port));
@@ -241,17 +241,11 @@ fn c03b_what_operators_changed_survives() {
     let file = config([a.endpoint("a"), b.endpoint("b"), c.endpoint("c")]);
     let gateway = Gateway::start(&file);
     let (control, cluster) = (gateway.control(), gateway.cluster());
-    let drained = gateway.wait(control.update(cluster, "a", None, Some(Admin::Draining)));
-    drained.expect("it is there");
-    gateway
-        .wait(control.remove(cluster, "b"))
-        .expect("it is there");
+    gateway.update("a", None, Some(Admin::Draining));
+    gateway.remove("b");
     let d = Upstream::ok("d");
-    gateway
-        .wait(control.add(cluster, d.endpoint("d")))
-        .expect("it is new");
-    let weighed = gateway.wait(control.update(cluster, "c", Some(0), None));
-    weighed.expect("it is there");
+    gateway.add(d.endpoint("d"));
+    gateway.update("c", Some(0), None);
 
     let mut next = file.clone();
     next.clusters[0].timeout.connect = Duration::from_millis(900);
@@ -291,7 +285,7 @@ fn c03b_what_operators_changed_survives() {
 #[test]
 fn g12_a_reloaded_gateway_is_as_one_that_was_started() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for step in 1..40_u16 {
         let mut next = config((0..step % 4).map(|number| {
             let weight = (step + number) % 3;
@@ -331,7 +325,7 @@ fn described(gateway: &Gateway) -> Vec<String> {
 #[test]
 fn g11_reloads_leave_nothing_behind() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let port = free_port();
     let mut round = |number: u64| {
         let mut next = config([upstream.endpoint("a"), upstream.endpoint("b")]);
@@ -353,7 +347,7 @@ fn g11_reloads_leave_nothing_behind() {
 #[test]
 fn who_leaves_takes_no_other_configuration() {
     let upstream = Upstream::answering(|_| Answer::never());
-    let mut gateway = Gateway::over([upstream.endpoint("a")]);
+    let mut gateway = Gateway::single(&upstream);
     let _client = RawClient::sending(gateway.address(), GET);
     eventually("it is under way", || upstream.count() == 1);
     let drained = gateway.drain();

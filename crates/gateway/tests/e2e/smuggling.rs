@@ -10,7 +10,7 @@ const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
 #[track_caller]
 fn refused(statuses: &[u16], requests: &[String]) {
     let upstream = Upstream::ok("served");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for request in requests {
         let mut client = RawClient::connect(gateway.address());
         client.try_send(request);
@@ -114,7 +114,7 @@ fn e02_odd_transfer_encodings_are_refused() {
 #[test]
 fn e02_look_alikes_do_not_leave() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let request =
         "GET / HTTP/1.1\r\nHost: a\r\nTransfer_Encoding: chunked\r\nContent_Length: 5\r\n\r\n";
     assert_eq!(crate::ask(gateway.address(), request).status, 200);
@@ -153,7 +153,7 @@ fn e03_broken_chunks_are_refused() {
     let (long, short) = requests.split_last().expect("some");
     refused(&[400], short);
     let upstream = Upstream::ok("served");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     client.try_send(long);
     assert_eq!(client.response_to("POST").status, 400);
@@ -166,7 +166,7 @@ fn e03_broken_chunks_are_refused() {
 #[test]
 fn e03_a_late_bad_chunk_is_the_clients_fault() {
     let upstream = Upstream::ok("served");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
     let mut client = RawClient::sending(gateway.address(), head);
     evenkeel_testkit::eventually("it is on its way", || upstream.bytes_received() > 0);

@@ -13,7 +13,7 @@ fn e07_bytes_behind_a_refused_upgrade_are_a_request() {
             "/ws" => Answer::status(status, "no"),
             other => Answer::ok(other),
         });
-        let gateway = Gateway::over([upstream.endpoint("a")]);
+        let gateway = Gateway::single(&upstream);
         let admin = "GET /admin HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n";
         let mut client = RawClient::sending(gateway.address(), format!("{UPGRADE}{admin}"));
         assert_eq!(client.response().status, status);
@@ -34,7 +34,7 @@ fn e07_a_101_that_was_not_asked_for_is_refused() {
     let switch = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
         Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nraw";
     let upstream = Upstream::answering(move |_| Answer::raw(switch));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for request in [UPGRADE, crate::GET] {
         let mut client = RawClient::sending(gateway.address(), request);
         let response = client.response();
@@ -48,7 +48,7 @@ fn e07_a_101_that_was_not_asked_for_is_refused() {
 #[test]
 fn e07_connect_is_refused() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let request = "CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\nraw bytes";
     let mut client = RawClient::sending(gateway.address(), request);
     let response = client.response();

@@ -15,7 +15,7 @@ fn two_chunks() -> Upstream {
 #[test]
 fn e18_http_1_0_gets_no_chunks() {
     let upstream = two_chunks();
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     for lines in ["", "Connection: keep-alive\r\n"] {
         let request = format!("GET / HTTP/1.0\r\n{lines}\r\n");
         let mut client = RawClient::sending(gateway.address(), request);
@@ -33,7 +33,7 @@ fn e18_large_chunked_bodies_are_unwrapped() {
     let body = crate::noise(3 << 20);
     let sent = body.clone();
     let upstream = Upstream::answering(move |_| Answer::chunks(sent.chunks(12_345)));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let response = ask(gateway.address(), OLD);
     assert!(response.body == body, "byte for byte");
 }
@@ -41,7 +41,7 @@ fn e18_large_chunked_bodies_are_unwrapped() {
 #[test]
 fn e18_http_1_0_keeps_a_connection_if_it_asks() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     for _ in 0..2 {
         client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -56,7 +56,7 @@ fn e18_http_1_0_keeps_a_connection_if_it_asks() {
 #[test]
 fn e18_http_1_0_has_no_transfer_encoding() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let request = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
     assert_eq!(ask(gateway.address(), request).status, 400);
     assert_eq!(upstream.bytes_received(), 0);
@@ -71,7 +71,7 @@ fn e11_answers_without_bodies() {
         "/204" => Answer::raw("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"),
         other => Answer::ok(other),
     });
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::connect(gateway.address());
     let cases = [
         ("HEAD", "/head", 200, Some("1000")),
@@ -117,7 +117,7 @@ fn e05_truncated_answers_look_truncated() {
             let upstream = Upstream::answering(move |_| {
                 Answer::raw(cut).await_gate(&behind).then(end.clone())
             });
-            let gateway = Gateway::over([upstream.endpoint("a")]);
+            let gateway = Gateway::single(&upstream);
             let mut client = RawClient::sending(gateway.address(), GET);
             let head = client.head();
             assert_eq!(head.field("connection"), None, "it did not know yet");
@@ -142,7 +142,7 @@ fn e05_truncated_answers_look_truncated_to_http_1_0() {
     let behind = gate.clone();
     let upstream =
         Upstream::answering(move |_| Answer::raw(cut).await_gate(&behind).then(Act::Close));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut client = RawClient::sending(gateway.address(), OLD);
     client.head();
     assert_eq!(client.take(3), b"abc");
@@ -157,7 +157,7 @@ fn e14_half_a_close_is_no_abort() {
     let gate = Gate::new();
     let behind = gate.clone();
     let upstream = Upstream::answering(move |request| Answer::ok(&request.body).behind(&behind));
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let mut get = RawClient::sending(gateway.address(), GET);
     get.half_close();
     let mut post = RawClient::sending(gateway.address(), crate::post("body"));
@@ -178,7 +178,7 @@ fn e14_half_a_close_is_no_abort() {
 #[test]
 fn e14_an_upload_cut_by_its_client_blames_nobody() {
     let upstream = Upstream::ok("ok");
-    let gateway = Gateway::over([upstream.endpoint("a")]);
+    let gateway = Gateway::single(&upstream);
     let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc";
     let mut client = RawClient::sending(gateway.address(), head);
     eventually("it arrives", || upstream.bytes_received() > 0);
