@@ -56,6 +56,8 @@ pub(super) struct Entry {
     pub(super) pressure: u64,
     /// How often it may still be used.
     uses: u32,
+    /// Counts reports, modulo 2^32: which came before which.
+    number: u32,
 }
 
 /// Load over weight.
@@ -99,8 +101,12 @@ impl Upkeep {
 #[derive(Debug)]
 pub(super) struct Pool {
     upkeep: Upkeep,
-    /// The oldest first; never more than it was made for.
+    /// In no order; never more than it was made for.
     entries: Vec<Entry>,
+    /// The number of the next report.
+    next: u32,
+    /// None was made before this.
+    not_before: Nanos,
     /// Fractions of a use and of a removal that are left over, in 1/256.
     use_rest: u32,
     remove_rest: u32,
@@ -113,6 +119,8 @@ impl Pool {
         Self {
             upkeep,
             entries: Vec::with_capacity(upkeep.size),
+            next: 0,
+            not_before: Nanos(0),
             use_rest: 0,
             remove_rest: 0,
             worst_is_next: false,
@@ -126,33 +134,59 @@ impl Pool {
     /// Takes in a report in place of an older one of the same endpoint, or of the oldest. What is only
     /// seen of an endpoint does not replace its own word.
     pub(super) fn insert(&mut self, report: Report) {
-        let known = self
-            .entries
-            .iter()
-            .position(|entry| entry.report.serial == report.serial);
-        match known {
-            Some(at) if self.entries[at].report.own_word && !report.own_word => return,
-            Some(at) => drop(self.entries.remove(at)),
-            None if self.entries.len() == self.upkeep.size => drop(self.entries.remove(0)),
-            None => {}
+        let mut entries = self.entries.iter();
+        let known = entries.position(|entry| entry.report.index == report.index);
+        if known.is_some_and(|at| self.entries[at].report.own_word && !report.own_word) {
+            return;
         }
         // The fractions are carried, so the mean is exact without a draw.
         let budget = self.upkeep.reuse + self.use_rest;
         self.use_rest = budget % 256;
-        self.entries.push(Entry {
+        let entry = Entry {
             pressure: pressure(report.load, report.weight),
             uses: budget / 256,
+            number: self.next,
             report,
-        });
+        };
+        self.next = self.next.wrapping_add(1);
+        let full = self.entries.len() == self.upkeep.size;
+        match known.or(full.then(|| self.oldest())) {
+            Some(at) => self.entries[at] = entry,
+            None => self.entries.push(entry),
+        }
+        if report.at < self.not_before {
+            self.not_before = report.at;
+        }
+    }
+
+    /// The place of the oldest report.
+    fn oldest(&self) -> usize {
+        let (mut oldest, mut most) = (0, 0);
+        for (at, entry) in self.entries.iter().enumerate() {
+            let age = self.next.wrapping_sub(entry.number);
+            (oldest, most) = if age > most {
+                (at, age)
+            } else {
+                (oldest, most)
+            };
+        }
+        oldest
     }
 
     /// Drops reports that are too old.
     #[inline]
     pub(super) fn expire(&mut self, now: Nanos) {
-        let is_old = |entry: &Entry| now.since(entry.report.at) > EXPIRY;
-        if self.entries.first().is_some_and(is_old) {
-            self.entries.retain(|entry| !is_old(entry));
+        if now.since(self.not_before) > EXPIRY {
+            self.expire_all(now);
         }
+    }
+
+    #[cold]
+    fn expire_all(&mut self, now: Nanos) {
+        self.entries
+            .retain(|entry| now.since(entry.report.at) <= EXPIRY);
+        let times = self.entries.iter().map(|entry| entry.report.at);
+        self.not_before = times.min().unwrap_or(now);
     }
 
     /// The shortest latency of any entry.
@@ -211,19 +245,28 @@ impl Pool {
         if count < 2 {
             return None;
         }
-        // The highest so far, a short list in falling order.
-        let mut top = [0; TOP];
+        match count - 1 - (count - 1) * QUANTILE / 10_000 {
+            // Up to 19 entries.
+            hot @ ..4 => Some(self.highest::<4>(usable)[hot]),
+            hot => Some(self.highest::<TOP>(usable)[hot]),
+        }
+    }
+
+    /// The highest pressures in falling order.
+    #[inline]
+    fn highest<const COUNT: usize>(&self, usable: u32) -> [u64; COUNT] {
+        let mut highest = [0; COUNT];
         for (at, entry) in self.entries.iter().enumerate() {
             let mut rest = if usable >> at & 1 == 1 {
                 entry.pressure
             } else {
                 0
             };
-            for slot in &mut top {
+            for slot in &mut highest {
                 (*slot, rest) = (rest.max(*slot), rest.min(*slot));
             }
         }
-        Some(top[count - 1 - (count - 1) * QUANTILE / 10_000])
+        highest
     }
 
     /// Counts a use of an entry: one more request is in flight there, and the report is worn.
@@ -234,7 +277,7 @@ impl Pool {
         entry.pressure = pressure(entry.report.load, entry.report.weight);
         entry.uses = entry.uses.saturating_sub(1);
         if entry.uses == 0 {
-            self.entries.remove(at);
+            self.entries.swap_remove(at);
         }
         self.remove_rest += self.upkeep.remove;
         while self.remove_rest >= 256 {
@@ -250,8 +293,12 @@ impl Pool {
             return;
         }
         self.worst_is_next = !self.worst_is_next;
-        let at = if self.worst_is_next { 0 } else { self.worst() };
-        self.entries.remove(at);
+        let at = if self.worst_is_next {
+            self.oldest()
+        } else {
+            self.worst()
+        };
+        self.entries.swap_remove(at);
     }
 
     /// The hot one with the most requests in flight, or, if none is hot, the slowest.
@@ -298,13 +345,15 @@ impl OwnCursor for Pool {
                 report,
                 pressure: pressure(report.load, weight),
                 uses: entry.uses,
+                number: entry.number,
             })
         };
-        // The latest ones, as far as there is room.
-        let surplus = old.entries.len().saturating_sub(self.upkeep.size);
         self.entries.clear();
-        let kept = old.entries.iter().skip(surplus);
-        self.entries.extend(kept.filter_map(moved));
+        let kept = old.entries.iter().filter_map(moved);
+        // No more than there is room for.
+        self.entries.extend(kept.take(self.upkeep.size));
+        self.next = old.next;
+        self.not_before = old.not_before;
         self.use_rest = old.use_rest;
         self.remove_rest = old.remove_rest;
         self.worst_is_next = old.worst_is_next;
@@ -342,6 +391,13 @@ mod tests {
             pool.insert(report(serial, *in_flight, *latency));
         }
         pool
+    }
+
+    fn serials(pool: &Pool) -> Vec<u64> {
+        let serials = pool.entries.iter().map(|entry| entry.report.serial.0);
+        let mut serials: Vec<u64> = serials.collect();
+        serials.sort_unstable();
+        serials
     }
 
     fn best(pool: &Pool, may: impl Fn(u32) -> bool) -> Option<usize> {
@@ -392,13 +448,13 @@ mod tests {
         let mut pool = pool(&[(1, 1), (2, 2)]);
         pool.insert(report(0, 7, 7));
         assert_eq!(pool.entries.len(), 2);
-        assert_eq!(pool.entries[1].report.load.in_flight, 7);
+        assert_eq!(pool.entries[0].report.load.in_flight, 7);
         let seen = Report {
             own_word: false,
             ..report(0, 0, 0)
         };
         pool.insert(seen);
-        assert_eq!(pool.entries[1].report.load.in_flight, 7);
+        assert_eq!(pool.entries[0].report.load.in_flight, 7);
     }
 
     #[test]
@@ -406,7 +462,7 @@ mod tests {
         let many: Vec<(u32, u64)> = (0..20).map(|at| (at, 1)).collect();
         let mut pool = pool(&many);
         assert_eq!(pool.entries.len(), 16);
-        assert_eq!(pool.entries[0].report.serial, Serial(4));
+        assert_eq!(serials(&pool), (4..20).collect::<Vec<_>>());
         pool.expire(Nanos::from_secs(6));
         assert_eq!(pool.entries.len(), 16);
         pool.expire(Nanos::from_millis(6_001));
@@ -434,14 +490,10 @@ mod tests {
         let reports = [(5, 1), (1, 1), (30, 1), (2, 9), (2, 2)];
         let mut pool = pool(&reports);
         pool.upkeep.remove = 256;
-        let left = |pool: &Pool| {
-            let serials = pool.entries.iter().map(|entry| entry.report.serial.0);
-            serials.collect::<Vec<_>>()
-        };
         pool.spend(1);
-        assert_eq!(left(&pool), [1, 2, 3, 4]);
-        pool.spend(0);
-        assert_eq!(left(&pool), [1, 3, 4]);
+        assert_eq!(serials(&pool), [1, 2, 3, 4]);
+        pool.spend(1);
+        assert_eq!(serials(&pool), [1, 3, 4]);
     }
 
     /// The paper's example: 100 replicas, three probes a request, one removed: 1.32 uses.
@@ -455,7 +507,9 @@ mod tests {
         let mut uses = 0;
         for serial in 0..1_000 {
             pool.insert(report(serial, 0, 0));
-            uses += pool.entries.last().expect("just inserted").uses;
+            let entries = pool.entries.iter();
+            let latest = entries.max_by_key(|entry| entry.number);
+            uses += latest.expect("just inserted").uses;
         }
         assert_eq!(uses, 1_000 * upkeep.reuse / 256);
     }
