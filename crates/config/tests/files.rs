@@ -85,7 +85,7 @@ attempts = 8
 on = ["reset", "timeout", "429", "5xx"]
 body = "1KiB"
 per_try_timeout = "2s"
-hedge_after = false
+hedge_after = "50ms"
 budget = { ratio = 0.5, per_second = 0, window = "1m" }
 
 [cluster."a.b".timeout]
@@ -243,6 +243,7 @@ fn check_retry(retry: &Retry) {
     assert_eq!((retry.attempts, &retry.on), (8, &on));
     assert_eq!(retry.body, 1024);
     assert_eq!(retry.per_try_timeout, Some(Duration::from_secs(2)));
+    assert_eq!(retry.hedge_after, Some(Duration::from_millis(50)));
     let budget = RetryPolicy {
         ratio: 0.5,
         per_second: 0,

@@ -18,6 +18,8 @@ pub struct Retry {
     pub budget: RetryPolicy,
     /// How long one try may wait for the head of its answer; none: as long as all of them.
     pub per_try_timeout: Option<Duration>,
+    /// After how long without a byte of an answer another endpoint is asked too; none: never.
+    pub hedge_after: Option<Duration>,
 }
 
 impl Default for Retry {
@@ -28,6 +30,7 @@ impl Default for Retry {
             body: 64 << 10,
             budget: RetryPolicy::default(),
             per_try_timeout: None,
+            hedge_after: None,
         }
     }
 }

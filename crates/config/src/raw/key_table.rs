@@ -96,7 +96,7 @@ pub(super) const KEYS: &[Key] = &[
     now("cluster.*.retry.on", RetryCauses, "[\"connect\", \"reset\", \"503\"]", "After what. \"connect\": no connection was made, so the request was surely not processed, whatever its method. For idempotent methods only: \"reset\", the connection ended before a byte of the answer; \"timeout\", `per_try_timeout` was over; an answer of a status or a class."),
     now("cluster.*.retry.body", Size(0, 16 << 20), "\"64KiB\"", "The most bytes of a request's body that are kept to be sent again; a larger one is not."),
     off("cluster.*.retry.per_try_timeout", Duration, "", "How long one try may wait for the head of its answer; `timeout.response` goes on to count for all tries together."),
-    later_off("cluster.*.retry.hedge_after"),
+    off("cluster.*.retry.hedge_after", Duration, "", "How long nothing may come of an answer before another endpoint is asked too; the first to answer is heard. For idempotent methods only, one of `attempts`, and on the same budget."),
     now("cluster.*.retry.budget", Table, "", "How many retries there may be over all workers: in any window at most `ratio` of its requests, and `per_second` a second beside."),
     now("cluster.*.retry.budget.ratio", Share, "0.2", "Retries for each request."),
     now("cluster.*.retry.budget.per_second", Integer(0, 1_000_000), "10", "Retries a second beside, so that a quiet cluster may retry at all."),

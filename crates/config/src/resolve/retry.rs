@@ -41,6 +41,7 @@ pub(super) fn retry(walk: &mut Walk<'_>, cluster: &Section<'_>, timeout: &Timeou
             .unwrap_or(default.body),
         budget: budget(walk, &section),
         per_try_timeout: span(walk, &section, "per_try_timeout"),
+        hedge_after: span(walk, &section, "hedge_after"),
     };
     warn(walk, &section, &retry, timeout);
     retry
@@ -100,55 +101,77 @@ fn window(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Nanos> {
     Some(Nanos::from(window))
 }
 
-/// Warns of settings that cannot do what they are for.
+/// A setting that cannot do what it is for: its key, whether it is so, why, and what to do.
+type Warning = (&'static str, bool, &'static str, &'static str);
+
 fn warn(walk: &mut Walk<'_>, section: &Section<'_>, retry: &Retry, timeout: &Timeouts) {
-    let budget = &retry.budget;
-    let late = retry.per_try_timeout;
-    let warnings = [
-        (
-            "on",
-            retry.attempts == 1,
-            "does nothing: there is one try".to_owned(),
-            "write attempts = 2, or retry = false alone",
-        ),
-        (
-            "on",
-            retry.attempts > 1 && retry.on == RetryOn::nothing(),
-            "is empty: nothing is tried again".to_owned(),
-            "write retry = false if that is meant",
-        ),
-        (
-            "on",
-            retry.attempts > 1 && retry.on.timeout && late.is_none(),
-            "has \"timeout\", but a try has no time limit of its own".to_owned(),
-            "add per_try_timeout = \"2s\"",
-        ),
-        (
-            "per_try_timeout",
-            late.is_some_and(|late| late >= timeout.response),
-            format!(
-                "is not below timeout.response, {:?}: it plays no part",
-                timeout.response
-            ),
-            "make it shorter",
-        ),
-        (
-            "per_try_timeout",
-            late.is_some_and(|late| late < timeout.response) && !retry.on.timeout,
-            "ends a try, but no other one follows".to_owned(),
-            "add \"timeout\" to on",
-        ),
-        (
-            "budget",
-            retry.attempts > 1 && budget.ratio <= 0.0 && budget.per_second == 0,
-            "allows no retry".to_owned(),
-            "write retry = false if that is meant",
-        ),
-    ];
-    for (name, is_so, what, help) in warnings {
+    let all = about_causes(retry).into_iter();
+    for (name, is_so, what, help) in all.chain(about_times(retry, timeout)) {
         if let Some(entry) = section.get(name).filter(|_| is_so) {
             let message = format!("{} {what}", entry.subject);
             walk.warning(entry.span, Mistake::new(message, help));
         }
     }
+}
+
+fn about_causes(retry: &Retry) -> [Warning; 5] {
+    let tries_again = retry.attempts > 1;
+    let nothing = retry.budget.ratio <= 0.0 && retry.budget.per_second == 0;
+    [
+        (
+            "on",
+            !tries_again,
+            "does nothing: there is one try",
+            "write attempts = 2, or retry = false alone",
+        ),
+        (
+            "on",
+            tries_again && retry.on == RetryOn::nothing(),
+            "is empty: nothing is tried again",
+            "write retry = false if that is meant",
+        ),
+        (
+            "on",
+            tries_again && retry.on.timeout && retry.per_try_timeout.is_none(),
+            "has \"timeout\", but a try has no time limit of its own",
+            "add per_try_timeout = \"2s\"",
+        ),
+        (
+            "hedge_after",
+            retry.hedge_after.is_some() && !tries_again,
+            "does nothing: there is one try",
+            "write attempts = 2",
+        ),
+        (
+            "budget",
+            tries_again && nothing,
+            "allows no retry",
+            "write retry = false if that is meant",
+        ),
+    ]
+}
+
+fn about_times(retry: &Retry, timeout: &Timeouts) -> [Warning; 3] {
+    let (late, hedge) = (retry.per_try_timeout, retry.hedge_after);
+    let is_late = late.is_some_and(|late| late >= timeout.response);
+    [
+        (
+            "per_try_timeout",
+            is_late,
+            "is not below timeout.response: it plays no part",
+            "make it shorter",
+        ),
+        (
+            "per_try_timeout",
+            late.is_some() && !is_late && !retry.on.timeout,
+            "ends a try, but no other one follows",
+            "add \"timeout\" to on",
+        ),
+        (
+            "hedge_after",
+            hedge >= Some(late.unwrap_or(timeout.response)),
+            "is not below the time for a try: it plays no part",
+            "make it shorter",
+        ),
+    ]
 }

@@ -59,6 +59,9 @@ pub struct RetryRules {
     pub body: u64,
     /// From the request's last byte to the answer's head, for one try.
     pub per_try_timeout: Option<Nanos>,
+    /// How long nothing may come of an answer before another endpoint is asked too, for idempotent
+    /// methods.
+    pub hedge_after: Option<Nanos>,
 }
 
 impl RetryRules {
@@ -92,6 +95,7 @@ impl From<&config::Cluster> for Policies {
                 statuses: retry.on.statuses.clone(),
                 body: retry.body,
                 per_try_timeout: retry.per_try_timeout.map(Nanos::from),
+                hedge_after: retry.hedge_after.map(Nanos::from),
             },
             connect_timeout: timeout.connect.into(),
             response_timeout: timeout.response.into(),

@@ -8,6 +8,7 @@ use std::task::{Poll, ready};
 use evenkeel_core::Nanos;
 
 use super::client::Client;
+use super::hedge::Found;
 use super::relay::{Failure, Finished, Relay};
 use super::request::Request;
 use super::retry::{Point, may_replace};
@@ -98,9 +99,32 @@ async fn relay(
         let mut relay = Relay::new(client, carrier.stream(), request, policies, tries);
         poll_fn(|cx| relay.poll(cx)).await?
     };
+    give_back(client, carrier, finished, policies);
+    Ok(finished)
+}
+
+/// Relays an answer that has begun.
+pub(super) async fn relay_found(
+    client: &mut Client,
+    request: &mut Request,
+    found: Found,
+    policies: &Policies,
+    tries: &Tries<'_>,
+) -> Result<Finished, Failure> {
+    let Found { mut carrier, inbox } = found;
+    let finished = {
+        let relay = Relay::new(client, carrier.stream(), request, policies, tries);
+        let mut relay = relay.reading(inbox);
+        poll_fn(|cx| relay.poll(cx)).await?
+    };
+    give_back(client, carrier, finished, policies);
+    Ok(finished)
+}
+
+/// Keeps the connection if it can carry another request.
+fn give_back(client: &Client, carrier: Carrier, finished: Finished, policies: &Policies) {
     let keeps = policies.pool_idle_timeout > Nanos(0);
     if finished.endpoint_goes_on && keeps {
         carrier.give_back(client.worker.alarms.now());
     }
-    Ok(finished)
 }

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
 use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_redirect, gateway_reply};
 
-use super::attempt::attempt;
 use super::client::Client;
-use super::relay::{Failure, Finished};
+use super::hedge::attempt_hedged;
+use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
 use super::tries::{Tries, Try, Views};
@@ -63,7 +63,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     request.keep(at.policies().retry.body);
     loop {
         at.note(&mut request.way);
-        let failure = match attempt(client, request, &at, &tries).await {
+        let failure = match attempt_hedged(client, request, &mut at, &tries).await {
             Ok(finished) => return settle(client, request, at, &tries, finished),
             Err(failure) => failure,
         };
@@ -78,9 +78,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
         if matches!(failure, Failure::Endpoint(_, Point::Connect)) {
             client.worker.shared.resolver.ask();
         }
-        if at.is_retry() {
-            tries.ended(false);
-        }
+        at.note_failure(&tries);
         at.finish(Outcome::Failure, now);
         request.upload.rewind();
         at = next;
@@ -158,9 +156,7 @@ impl Failed {
             // It is not given up before another try has been granted.
             Failure::Unwanted => (ProxyError::DestinationUnavailable.into(), Point::Status),
         };
-        if at.is_retry() {
-            tries.ended(false);
-        }
+        at.note_failure(tries);
         at.finish(Outcome::Failure, self.now);
         if point == Point::Connect {
             client.worker.shared.resolver.ask();
@@ -172,11 +168,22 @@ impl Failed {
             }
             return After::Abort;
         }
-        let nobody = tries.nobody().map(|reason| reason.to_string());
-        let mut reply = GatewayReply::new(fault.error, "");
-        reply.details = fault.details.or(nobody.as_deref());
-        own_answer(client, request, cluster, reply).await
+        failed(client, request, cluster, fault, tries.nobody()).await
     }
+}
+
+/// Tells the client what failed; and, where that says nothing more, why nobody else was asked.
+async fn failed(
+    client: &mut Client,
+    request: &Request,
+    cluster: &ClusterWorker,
+    fault: Fault,
+    nobody: Option<NoEndpoint>,
+) -> After {
+    let nobody = nobody.map(|reason| reason.to_string());
+    let mut reply = GatewayReply::new(fault.error, "");
+    reply.details = fault.details.or(nobody.as_deref());
+    own_answer(client, request, cluster, reply).await
 }
 
 /// Nothing can be chosen: the reason goes into the answer.

@@ -3,6 +3,7 @@
 mod attempt;
 mod client;
 mod exchange;
+mod hedge;
 mod pump;
 mod relay;
 mod request;

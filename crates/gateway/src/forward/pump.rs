@@ -132,6 +132,17 @@ impl Pump {
         self.sent = 0;
     }
 
+    /// What is staged, sent or not.
+    pub(super) fn staged(&self) -> &[u8] {
+        &self.pending
+    }
+
+    /// A copy of all of it was sent on the connection that is read from now on.
+    pub(super) fn was_sent_elsewhere(&mut self) {
+        debug_assert!(self.complete && self.rewindable, "nothing is missing");
+        self.sent = self.pending.len();
+    }
+
     /// The buffer, to be recycled.
     pub(super) fn into_pending(self) -> Vec<u8> {
         self.pending

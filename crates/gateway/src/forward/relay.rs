@@ -135,6 +135,13 @@ impl<'r, 'v> Relay<'r, 'v> {
         relay
     }
 
+    /// Goes on from what has come of the answer.
+    pub(super) fn reading(mut self, inbox: Inbox) -> Self {
+        self.inbox = inbox;
+        self.answered = true;
+        self
+    }
+
     /// Whether the client has been sent a part of an answer. Interim ones that are whole are none.
     fn has_answered_client(&self) -> bool {
         self.download.has_sent_beside(self.interim)
@@ -185,18 +192,12 @@ impl<'r, 'v> Relay<'r, 'v> {
         Poll::Ready(Ok(()))
     }
 
-    /// Sets the alarm for the head of the answer: the time for this try, or what is left of the time
-    /// for all of them.
+    /// Sets the alarm for the head of the answer.
     fn await_head(&mut self) {
         let now = self.client.worker.alarms.now();
-        let most = self.request.way.timeout;
-        let most = most.unwrap_or(self.policies.response_timeout);
-        let due = *self.request.due.get_or_insert(now + most);
-        let left = due.since(now);
-        let own = self.policies.retry.per_try_timeout;
-        let own = own.filter(|own| *own < left);
-        self.hurries = own.is_some();
-        self.client.alarm.set(own.unwrap_or(left));
+        let (span, hurries) = self.request.time_for_head(self.policies, now);
+        self.hurries = hurries;
+        self.client.alarm.set(span);
     }
 
     fn poll_download(&mut self, cx: &mut Context<'_>) -> Poll<Result<Finished, Failure>> {
@@ -247,7 +248,10 @@ impl<'r, 'v> Relay<'r, 'v> {
                     let error = ProxyError::ConnectionTerminated;
                     return Poll::Ready(Err(self.failure(error.into())));
                 }
-                Ok(_) => self.answered = true,
+                Ok(_) => {
+                    self.answered = true;
+                    self.tries.answer_begins();
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ use evenkeel_http1::{Asked, Forward, Framing, Method, Reject, RequestHead, Slots
 use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::retry::Repeatable;
+use crate::cluster::Policies;
 use crate::route::Way;
 
 /// A request whose head has been read, and what is to be sent for it.
@@ -106,6 +107,23 @@ impl Request {
             unsent: !self.upload.has_sent(),
             whole: self.upload.is_repeatable(),
         }
+    }
+
+    /// Whether a copy of it can be sent beside it: it does no harm, and all of it is here.
+    pub(super) fn can_be_doubled(&self) -> bool {
+        let what = self.repeatable();
+        what.idempotent && what.whole && self.is_read()
+    }
+
+    /// How long the head of its answer may take from `now` on, and whether that is the time for this
+    /// one try: it may be what is left of the time for all of them.
+    pub(super) fn time_for_head(&mut self, policies: &Policies, now: Nanos) -> (Nanos, bool) {
+        let most = self.way.timeout.unwrap_or(policies.response_timeout);
+        let due = *self.due.get_or_insert(now + most);
+        let left = due.since(now);
+        let own = policies.retry.per_try_timeout;
+        let own = own.filter(|own| *own < left);
+        (own.unwrap_or(left), own.is_some())
     }
 
     /// Keeps what is sent if it may have to be sent again; what is known to be too long is not.

@@ -67,6 +67,7 @@ mod tests {
         statuses: Vec::new(),
         body: 65_536,
         per_try_timeout: None,
+        hedge_after: None,
     };
 
     /// The columns of the guide's table.

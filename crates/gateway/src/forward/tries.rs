@@ -60,6 +60,13 @@ impl<'v> Try<'v> {
         self.is_retry
     }
 
+    /// Counts that it failed, if it is a retry.
+    pub(super) fn note_failure(&self, tries: &Tries<'_>) {
+        if self.is_retry {
+            tries.ended(false);
+        }
+    }
+
     /// Lets go of the endpoint, and says how it did. Each try is an observation of its own.
     pub(super) fn finish(self, outcome: Outcome, now: Nanos) {
         if outcome == Outcome::Failure {
@@ -79,6 +86,10 @@ pub(super) struct Tries<'v> {
     next: RefCell<Option<Try<'v>>>,
     /// Why there is no other one.
     nobody: Cell<Option<NoEndpoint>>,
+    /// The view that `ctx` is meant for.
+    aimed: Cell<Option<&'v WorkerView>>,
+    /// A byte of an answer has come.
+    has_begun: Cell<bool>,
 }
 
 impl<'v> Tries<'v> {
@@ -89,18 +100,28 @@ impl<'v> Tries<'v> {
             ctx: RefCell::new(ctx),
             next: RefCell::new(None),
             nobody: Cell::new(None),
+            aimed: Cell::new(None),
+            has_begun: Cell::new(false),
         }
     }
 
     /// Chooses the first endpoint.
     pub(super) fn first(&self, request: &Request) -> Result<Try<'v>, NoEndpoint> {
-        self.choose(self.views.newest(self.cluster), request)
+        self.choose(self.aim(request))
     }
 
-    fn choose(&self, view: &'v WorkerView, request: &Request) -> Result<Try<'v>, NoEndpoint> {
+    /// The newest view, and what the request asks of it.
+    fn aim(&self, request: &Request) -> &'v WorkerView {
+        let view = self.views.newest(self.cluster);
         let mut ctx = self.ctx.borrow_mut();
         ctx.affinity = request.way.affinity(&view.view);
         ctx.view = request.way.view(&view.view);
+        self.aimed.set(Some(view));
+        view
+    }
+
+    fn choose(&self, view: &'v WorkerView) -> Result<Try<'v>, NoEndpoint> {
+        let mut ctx = self.ctx.borrow_mut();
         let lease = self.cluster.pick(view, &ctx)?;
         let is_retry = ctx.attempts.count() > 0;
         ctx.attempts.push(lease.state().serial());
@@ -123,32 +144,59 @@ impl<'v> Tries<'v> {
         policies: &Policies,
         now: Nanos,
     ) -> bool {
-        let rules = &policies.retry;
-        let tried = self.ctx.borrow().attempts.count();
         let in_time = request.due.is_none_or(|due| now < due);
-        if tried >= rules.attempts || !in_time || !may_repeat(point, request.repeatable(), rules) {
+        if !in_time || !may_repeat(point, request.repeatable(), &policies.retry) {
             return false;
         }
+        let next = self.another(self.aim(request), policies, now);
+        let is_granted = next.is_some();
+        self.next.replace(next);
+        is_granted
+    }
+
+    /// Another try beside the one under way. None while the list changes: what the request asks of the
+    /// new one is not known before it is at hand again.
+    pub(super) fn hedge(&self, policies: &Policies, now: Nanos) -> Option<Try<'v>> {
         let view = self.views.newest(self.cluster);
+        let aimed = self
+            .aimed
+            .get()
+            .filter(|aimed| std::ptr::eq(*aimed, view))?;
+        self.another(aimed, policies, now)
+    }
+
+    fn another(&self, view: &'v WorkerView, policies: &Policies, now: Nanos) -> Option<Try<'v>> {
+        let tried = self.ctx.borrow().attempts.count();
+        if tried >= policies.retry.attempts {
+            return None;
+        }
         if usize::from(tried) >= view.eligible {
             self.nobody.set(Some(NoEndpoint::AllTried));
-            return false;
+            return None;
         }
         if !self.cluster.spend_retry(now) {
-            return false;
+            return None;
         }
         self.ctx.borrow_mut().now = now;
-        match self.choose(view, request) {
-            Ok(next) => {
-                self.next.replace(Some(next));
-                true
-            }
-            Err(reason) => {
-                self.cluster.give_back_retry(now);
-                self.nobody.set(Some(reason));
-                false
-            }
+        let next = self.choose(view);
+        if let Err(reason) = next {
+            self.cluster.give_back_retry(now);
+            self.nobody.set(Some(reason));
         }
+        next.ok()
+    }
+
+    /// Forgets that an answer has begun.
+    pub(super) fn begin(&self) {
+        self.has_begun.set(false);
+    }
+
+    pub(super) fn answer_begins(&self) {
+        self.has_begun.set(true);
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun.get()
     }
 
     /// Whether an answer of this status is given up for another try.

@@ -9,6 +9,7 @@ mod cancellation;
 mod drain;
 mod failures;
 mod fields;
+mod hedging;
 mod interim;
 mod keys;
 mod limits;
