@@ -92,7 +92,7 @@ fn a_busy_port_is_named() {
     let last = ended.stderr.lines().last().expect("a line");
     assert_eq!(ended.code, Some(1));
     assert!(
-        last.contains("listener front cannot listen on") && last.contains(&address),
+        last.contains("listener \"front\" cannot listen on") && last.contains(&address),
         "{last}"
     );
 

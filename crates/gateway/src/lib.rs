@@ -4,9 +4,11 @@
 //! share is the record of each endpoint and the published view of each cluster. In the steady state
 //! a request allocates nothing, takes no lock, spawns no task and sets no timer.
 //!
-//! The way of a request: `listener/` accepts its connection, `forward/` reads it, finds its
-//! way by the listener's routes (`route/`), has a worker's picker (`worker/`) choose on the current view (`cluster/`), sends it over a connection of
-//! `upstream/`, and relays the answer. `lifecycle/` starts all this, steers it and ends it.
+//! The way of a request: `listener/` accepts its connection, `forward/` reads it, finds its way by the
+//! listener's routes (`route/`), has a worker's picker (`worker/`) choose on the current view
+//! (`cluster/`), sends it over a connection of `upstream/`, and relays the answer. `lifecycle/` starts all this, steers it and ends it.
+
+#![deny(missing_docs)]
 
 mod affinity;
 mod clock;

@@ -5,7 +5,7 @@
 
 use std::fmt::Error;
 
-use evenkeel_core::Nanos;
+use evenkeel_core::{FULL_WEIGHT, Nanos};
 use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram, TurnedAway};
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, MetricEncoder, NoLabelSet,
@@ -105,7 +105,7 @@ fn weights(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<()
     for sample in samples {
         for report in &sample.endpoints {
             let configured = f64::from(report.endpoint.weight());
-            let effective = f64::from(report.effective_weight) / 256.0;
+            let effective = f64::from(report.effective_weight) / f64::from(FULL_WEIGHT);
             for (kind, weight) in [("configured", configured), ("effective", effective)] {
                 let labels = [
                     ("cluster", &*sample.cluster),

@@ -25,7 +25,7 @@ use crate::worker::{self, Command, Sockets, WorkerHandle};
 #[non_exhaustive]
 pub enum StartError {
     /// A listener's address cannot be bound.
-    #[error("listener {name} cannot listen on {address}: {error}")]
+    #[error("listener {name:?} cannot listen on {address}: {error}")]
     Bind {
         /// The listener.
         name: Arc<str>,
@@ -35,7 +35,7 @@ pub enum StartError {
         error: io::Error,
     },
     /// An endpoint id is listed twice.
-    #[error("cluster {cluster}: {error}")]
+    #[error("cluster {cluster:?}: {error}")]
     Duplicate {
         /// The cluster.
         cluster: Arc<str>,

@@ -219,7 +219,7 @@ fn g09_a_busy_port_refuses_the_whole_reload() {
     let error = reload(&gateway, &next).expect_err("a port is busy");
     let message = error.to_string();
     assert!(
-        message.starts_with("listener busy cannot listen on"),
+        message.starts_with("listener \"busy\" cannot listen on"),
         "{message}"
     );
     assert!(TcpStream::connect(port).is_err(), "nothing was opened");

@@ -20,7 +20,7 @@ fn a_busy_port_is_an_error_that_names_it() {
     let error = start(&config).expect_err("it is taken");
     let message = error.to_string();
     assert!(
-        message.starts_with("listener in cannot listen on 127.0.0.1:"),
+        message.starts_with("listener \"in\" cannot listen on 127.0.0.1:"),
         "{message}"
     );
 
