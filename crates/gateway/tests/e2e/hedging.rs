@@ -76,7 +76,7 @@ fn the_first_one_does_not_even_connect() {
 /// The first one speaks while the second is asked: the second is dropped.
 #[test]
 fn the_first_one_speaks_first() {
-    let (b1, b2) = (slow(4 * SOON), silent());
+    let (b1, b2) = (slow(16 * SOON), silent());
     let gateway = over(b1.endpoint("b1"), b2.endpoint("b2"), |_| {});
     assert_eq!(ask(gateway.address(), GET).text(), "slow");
     gateway.assert_blameless();
@@ -85,14 +85,25 @@ fn the_first_one_speaks_first() {
     assert_eq!(gateway.cluster().retries(), [0, 0, 0], "it has not ended");
 }
 
-/// Who speaks in time is not doubled, however slow the rest is; nor is what must not be repeated.
+/// Who speaks in time is waited for, however slow the rest is.
 #[test]
-fn what_is_not_doubled() {
-    let in_time = Upstream::answering(|_| {
+fn an_answer_that_has_begun_is_waited_for() {
+    let b1 = Upstream::answering(|_| {
         Answer::raw("HTTP/1.1 200 OK\r\n")
-            .wait(3 * SOON)
+            .wait(16 * SOON)
             .send("Content-Length: 0\r\n\r\n")
     });
+    let b2 = Upstream::ok("no");
+    let gateway = over(b1.endpoint("b1"), b2.endpoint("b2"), |cluster| {
+        cluster.retry.hedge_after = Some(10 * SOON);
+    });
+    assert_eq!(ask(gateway.address(), GET).text(), "");
+    assert_eq!((b2.count(), gateway.cluster().retries()), (0, [0; 3]));
+    gateway.assert_blameless();
+}
+
+#[test]
+fn what_is_not_doubled() {
     let (late, b2) = (slow(3 * SOON), Upstream::ok("no"));
     let large = noise(200_000);
     let put = format!(
@@ -100,7 +111,6 @@ fn what_is_not_doubled() {
         large.len()
     );
     let requests = [
-        (&in_time, GET.into()),
         (&late, post("body")),
         (&late, b"FOO / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec()),
         (&late, [put.as_bytes(), &large].concat()),
@@ -150,7 +160,7 @@ fn the_first_one_fails_meanwhile() {
 fn the_second_one_fails() {
     let (dead, closing) = (Refusing::new(), Upstream::answering(|_| Answer::close()));
     for second in [dead.endpoint("b2"), closing.endpoint("b2")] {
-        let b1 = slow(4 * SOON);
+        let b1 = slow(16 * SOON);
         let gateway = over(b1.endpoint("b1"), second, |_| {});
         assert_eq!(ask(gateway.address(), GET).text(), "slow");
         gateway.assert_idle();

@@ -59,9 +59,12 @@ fn failing(how: Fails) -> Upstream {
     Upstream::start(script.at_accept(move |_| (how == Fails::ResetUnread).then(Answer::reset)))
 }
 
-fn limits(cluster: &mut Cluster) {
-    cluster.retry.on.timeout = true;
-    cluster.retry.per_try_timeout = Some(Duration::from_millis(100));
+/// The time for a try plays a part only where it is what is tested.
+fn limits(cluster: &mut Cluster, how: Fails) {
+    if how == Fails::Late {
+        cluster.retry.on.timeout = true;
+        cluster.retry.per_try_timeout = Some(Duration::from_millis(250));
+    }
 }
 
 /// Sends one request to an endpoint that fails so, and behind which there is one that does not: the
@@ -74,7 +77,7 @@ fn outcome(method: &str, how: Fails) -> (u16, usize) {
     };
     let gateway = Gateway::with([first, b2.endpoint("b2").with_tier(1)], |config| {
         config.runtime.workers = Workers::new(1).expect("one");
-        limits(&mut config.clusters[0]);
+        limits(&mut config.clusters[0], how);
     });
     let mut client = RawClient::connect(gateway.address());
     let before = if how == Fails::KeptAliveEnds {
@@ -152,7 +155,7 @@ fn each_try_is_an_observation() {
     for how in [Fails::NewEnds, Fails::Listed, Fails::Late] {
         let (b1, b2) = (failing(how), Upstream::ok("ok"));
         let endpoints = [b1.endpoint("b1"), b2.endpoint("b2").with_tier(1)];
-        let gateway = Gateway::with(endpoints, |config| limits(&mut config.clusters[0]));
+        let gateway = Gateway::with(endpoints, |config| limits(&mut config.clusters[0], how));
         assert_eq!(ask(gateway.address(), GET).text(), "ok");
         gateway.assert_idle();
         let (one, two) = (gateway.endpoint("b1").totals, gateway.endpoint("b2").totals);
@@ -403,7 +406,7 @@ fn what_is_not_listed_is_not_tried_again() {
             _ => b1.endpoint("b1"),
         };
         let gateway = Gateway::with([first, b2.endpoint("b2").with_tier(1)], |config| {
-            limits(&mut config.clusters[0]);
+            limits(&mut config.clusters[0], how);
             let on = &mut config.clusters[0].retry.on;
             match how {
                 Fails::Refused => (on.connect, on.reset) = (false, true),
