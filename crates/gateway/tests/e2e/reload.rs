@@ -60,6 +60,8 @@ fn g11_reloads_under_load_lose_nothing() {
             let gone = if round % 2 == 0 { &right } else { &left };
             // What was decided before may still be on its way.
             eventually("it is left", || gone.open_connections() == 0);
+            // Its connections go with the last request that was chosen for it before.
+            eventually("its requests are done", || gone.open_connections() == 0);
             let before = gone.count();
             std::thread::sleep(Duration::from_millis(40));
             assert_eq!(gone.count(), before, "round {round}");
