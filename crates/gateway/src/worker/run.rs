@@ -61,20 +61,30 @@ pub(crate) fn spawn(
     sockets: Sockets,
 ) -> std::io::Result<WorkerHandle> {
     let (commands, inbox) = mpsc::channel(COMMANDS);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
     let shared = Arc::clone(shared);
+    // The event loop begins and ends on its own thread: dropped on one that runs another, when the
+    // system gives no thread, it would be a panic.
+    let (started, outcome) = std::sync::mpsc::sync_channel(1);
     let thread = std::thread::Builder::new()
         .name(format!("worker-{number}"))
         .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            // Whoever started us waits for this and nothing else.
+            let _ = started.send(runtime.as_ref().map(|_| ()).map_err(|error| error.kind()));
+            let Ok(runtime) = runtime else { return };
             let tasks = LocalSet::new();
             tasks.block_on(&runtime, async move {
                 let worker = Rc::new(Worker::new(number, &shared));
                 run(worker, sockets, inbox).await;
             });
         })?;
-    Ok(WorkerHandle { commands, thread })
+    match outcome.recv() {
+        Ok(Ok(())) => Ok(WorkerHandle { commands, thread }),
+        Ok(Err(kind)) => Err(kind.into()),
+        Err(_) => Err(std::io::Error::other("its thread ended")),
+    }
 }
 
 async fn run(worker: Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<Command>) {
