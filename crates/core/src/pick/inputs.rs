@@ -313,6 +313,12 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    /// Whether no endpoint is known not to be open to this request.
+    #[inline]
+    pub(crate) fn nobody_refused(&self) -> bool {
+        self.scratch.refusals.is_empty()
+    }
+
     /// Whether an endpoint is known not to be open to this request: tried before, or just refused.
     #[inline]
     #[must_use]

@@ -195,13 +195,12 @@ impl Pool {
         latencies.min()
     }
 
-    /// The entry to use among those that `may` be: the fastest that is not hot, as the module says; and
+    /// The entry to use among those that are usable: the fastest that is not hot, as the module says; and
     /// the pressure above which others are. `None` for fewer than two.
     ///
     /// Which entry is the fastest, or hot, is not to be guessed: so no branch asks for it.
     #[inline]
-    pub(super) fn best(&self, may: impl Fn(u32) -> bool) -> Option<(usize, u64)> {
-        let usable = self.usable(may);
+    pub(super) fn best(&self, usable: u32) -> Option<(usize, u64)> {
         let bar = self.bar(usable)?;
         let mut fastest = u64::MAX;
         for (at, entry) in self.entries.iter().enumerate() {
@@ -228,9 +227,15 @@ impl Pool {
         Some((best, bar))
     }
 
-    /// A bit for each entry that `may` be used.
+    /// A bit for each entry.
     #[inline]
-    fn usable(&self, may: impl Fn(u32) -> bool) -> u32 {
+    pub(super) fn all(&self) -> u32 {
+        // POOL_MAX of them fill the word.
+        ((1u64 << self.entries.len()) - 1) as u32
+    }
+
+    /// A bit for each entry that `may` be used.
+    pub(super) fn usable(&self, may: impl Fn(u32) -> bool) -> u32 {
         let entries = self.entries.iter().enumerate();
         entries.fold(0, |bits, (at, entry)| {
             bits | u32::from(may(entry.report.index)) << at
@@ -269,9 +274,10 @@ impl Pool {
         highest
     }
 
-    /// Counts a use of an entry: one more request is in flight there, and the report is worn.
+    /// Counts a use of an entry: one more request is in flight there, and the report is worn. `bar` is
+    /// the pressure above which others are hot.
     #[inline]
-    pub(super) fn spend(&mut self, at: usize) {
+    pub(super) fn spend(&mut self, at: usize, bar: u64) {
         let entry = &mut self.entries[at];
         entry.report.load.in_flight = entry.report.load.in_flight.saturating_add(1);
         entry.pressure = pressure(entry.report.load, entry.report.weight);
@@ -282,13 +288,13 @@ impl Pool {
         self.remove_rest += self.upkeep.remove;
         while self.remove_rest >= 256 {
             self.remove_rest -= 256;
-            self.remove_one();
+            self.remove_one(bar);
         }
     }
 
     /// Drops the oldest and the worst in turn: else bad news would fill the pool, since good news is
     /// used up.
-    fn remove_one(&mut self) {
+    fn remove_one(&mut self, bar: u64) {
         if self.entries.len() <= 2 {
             return;
         }
@@ -296,14 +302,13 @@ impl Pool {
         let at = if self.worst_is_next {
             self.oldest()
         } else {
-            self.worst()
+            self.worst(bar)
         };
         self.entries.swap_remove(at);
     }
 
     /// The hot one with the most requests in flight, or, if none is hot, the slowest.
-    fn worst(&self) -> usize {
-        let bar = self.bar(self.usable(|_| true)).unwrap_or(u64::MAX);
+    fn worst(&self, bar: u64) -> usize {
         let badness = |(_, entry): &(usize, &Entry)| match entry.pressure > bar {
             true => (true, entry.pressure),
             false => (false, entry.report.latency.0),
@@ -393,6 +398,11 @@ mod tests {
         pool
     }
 
+    fn spend(pool: &mut Pool, at: usize) {
+        let bar = pool.bar(pool.all()).unwrap_or(u64::MAX);
+        pool.spend(at, bar);
+    }
+
     fn serials(pool: &Pool) -> Vec<u64> {
         let serials = pool.entries.iter().map(|entry| entry.report.serial.0);
         let mut serials: Vec<u64> = serials.collect();
@@ -401,7 +411,7 @@ mod tests {
     }
 
     fn best(pool: &Pool, may: impl Fn(u32) -> bool) -> Option<usize> {
-        pool.best(may).map(|(at, _)| at)
+        pool.best(pool.usable(may)).map(|(at, _)| at)
     }
 
     #[test]
@@ -439,7 +449,7 @@ mod tests {
             let mut sorted = loads;
             sorted.sort_unstable();
             let expected = u64::from(sorted[(count - 1) * QUANTILE / 10_000]) << 16;
-            assert_eq!(pool.bar(pool.usable(|_| true)), Some(expected), "{count}");
+            assert_eq!(pool.bar(pool.all()), Some(expected), "{count}");
         }
     }
 
@@ -473,10 +483,10 @@ mod tests {
     fn use_adds_a_request_and_wears_the_report() {
         let mut pool = pool(&[(0, 1), (9, 1), (9, 1)]);
         for used in 1..4 {
-            pool.spend(0);
+            spend(&mut pool, 0);
             assert_eq!(pool.entries[0].report.load.in_flight, used);
         }
-        pool.spend(0);
+        spend(&mut pool, 0);
         assert_eq!(pool.entries.len(), 2);
         assert!(
             pool.entries
@@ -490,9 +500,9 @@ mod tests {
         let reports = [(5, 1), (1, 1), (30, 1), (2, 9), (2, 2)];
         let mut pool = pool(&reports);
         pool.upkeep.remove = 256;
-        pool.spend(1);
+        spend(&mut pool, 1);
         assert_eq!(serials(&pool), [1, 2, 3, 4]);
-        pool.spend(1);
+        spend(&mut pool, 1);
         assert_eq!(serials(&pool), [1, 3, 4]);
     }
 

@@ -108,7 +108,12 @@ impl Table for PoolTable {
             let report = inputs.see(seen, unknown);
             pool.insert(report);
         }
-        let Some((best, bar)) = pool.best(|index| !inputs.is_refused(index)) else {
+        let usable = if inputs.nobody_refused() {
+            pool.all()
+        } else {
+            pool.usable(|index| !inputs.is_refused(index))
+        };
+        let Some((best, bar)) = pool.best(usable) else {
             inputs.note_fallback(Fallback::NoReports);
             return self.without.choose(&mut Cursor::None, inputs);
         };
@@ -118,7 +123,7 @@ impl Table for PoolTable {
                 inputs.note_report(&entry.report, entry.pressure, entry.pressure > bar);
             }
         }
-        pool.spend(best);
+        pool.spend(best, bar);
         Some(index)
     }
 }
