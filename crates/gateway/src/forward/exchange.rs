@@ -5,8 +5,9 @@ use std::rc::Rc;
 use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
 use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_redirect, gateway_reply};
 
+use super::attempt::attempt;
 use super::client::Client;
-use super::hedge::attempt_hedged;
+use super::hedge::{hedge_after, race};
 use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
@@ -63,7 +64,11 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     request.keep(at.policies().retry.body);
     loop {
         at.note(&mut request.way);
-        let failure = match attempt_hedged(client, request, &mut at, &tries).await {
+        let result = match hedge_after(request, &at) {
+            Some(after) => Box::pin(race(client, request, &mut at, &tries, after)).await,
+            None => attempt(client, request, &at, &tries).await,
+        };
+        let failure = match result {
             Ok(finished) => return settle(client, request, at, &tries, finished),
             Err(failure) => failure,
         };

@@ -37,27 +37,22 @@ pub(super) struct Found {
 
 type Scouting = Pin<Box<dyn Future<Output = Result<Found, Failure>>>>;
 
-/// Sends the request to one endpoint, and to another one beside it where the cluster says so and it
-/// takes too long. `at` is the one that was heard in the end.
+/// After how long another endpoint is asked too, where the cluster says so and the request may be
+/// doubled.
+pub(super) fn hedge_after(request: &Request, at: &Try<'_>) -> Option<Nanos> {
+    let after = at.policies().retry.hedge_after;
+    after.filter(|_| request.can_be_doubled())
+}
+
+/// Sends the request to one endpoint, and to another one beside it if it takes too long. `at` is the
+/// one that was heard in the end.
+///
+/// To be boxed, so that what does not hedge has no room for it in its task.
 ///
 /// # Errors
 ///
 /// As [`attempt`].
-pub(super) async fn attempt_hedged<'v>(
-    client: &mut Client,
-    request: &mut Request,
-    at: &mut Try<'v>,
-    tries: &Tries<'v>,
-) -> Result<Finished, Failure> {
-    let after = at.policies().retry.hedge_after;
-    match after.filter(|_| request.can_be_doubled()) {
-        // Apart, so that what does not hedge has no room for it in its task.
-        Some(after) => Box::pin(race(client, request, at, tries, after)).await,
-        None => attempt(client, request, at, tries).await,
-    }
-}
-
-async fn race<'v>(
+pub(super) async fn race<'v>(
     client: &mut Client,
     request: &mut Request,
     at: &mut Try<'v>,

@@ -11,7 +11,7 @@ use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
 
 /// How much of chunk syntax is kept with a body of any size; beside it as much as there is body.
-const SYNTAX_MAX: usize = 4 * 1024;
+const SYNTAX_MAX: u64 = 4 * 1024;
 
 /// Why a body did not get through.
 #[derive(Debug)]
@@ -51,9 +51,9 @@ pub(super) struct Pump {
     /// How many bytes of body have come.
     body: u64,
     /// With a body up to so many bytes, what was sent is kept to be sent again.
-    keep: u64,
+    keep: u32,
     /// How many bytes are kept at most, head and syntax and all.
-    room: usize,
+    room: u32,
 }
 
 impl Pump {
@@ -78,13 +78,14 @@ impl Pump {
 
     /// Keeps what is sent, to be sent again, as long as the body has at most `most` bytes.
     pub(super) fn keep(&mut self, most: u64) {
-        self.keep = most;
-        self.room = self.pending.len() + 2 * most as usize + SYNTAX_MAX;
+        self.keep = u32::try_from(most).unwrap_or(u32::MAX);
+        let room = self.pending.len() as u64 + 2 * most + SYNTAX_MAX;
+        self.room = u32::try_from(room).unwrap_or(u32::MAX);
     }
 
     /// Whether all of the body that has come can be sent once more.
     pub(super) fn is_repeatable(&self) -> bool {
-        self.rewindable && (self.sent == 0 || self.body <= self.keep)
+        self.rewindable && (self.sent == 0 || self.body <= u64::from(self.keep))
     }
 
     /// Sets how the body comes and how it is to leave.
@@ -166,8 +167,9 @@ impl Pump {
     /// Stages the next piece of the body; what needs no other form and is not kept stays where it
     /// lies.
     fn stage(&mut self, inbox: &mut Inbox) -> Result<(), PumpError> {
-        let has_room = self.rewindable && self.pending.len() + inbox.data().len() <= self.room;
-        if has_room && self.body + inbox.data().len() as u64 <= self.keep {
+        let has_room =
+            self.rewindable && self.pending.len() + inbox.data().len() <= self.room as usize;
+        if has_room && self.body + inbox.data().len() as u64 <= u64::from(self.keep) {
             return self.stage_first(inbox);
         }
         if !self.rewindable && !self.encoder.is_identity() {
@@ -175,7 +177,7 @@ impl Pump {
             return self.stage_first(inbox);
         }
         let piece = self.decode(inbox)?;
-        if has_room && self.body <= self.keep {
+        if has_room && self.body <= u64::from(self.keep) {
             // What is behind it may be the next request, which does not count.
             self.copy(&piece, inbox);
             return Ok(());

@@ -9,6 +9,9 @@ use super::retry::Repeatable;
 use crate::cluster::Policies;
 use crate::route::Way;
 
+/// A time that does not come.
+const NEVER: Nanos = Nanos(u64::MAX);
+
 /// A request whose head has been read, and what is to be sent for it.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -20,10 +23,11 @@ pub(super) struct Request {
     /// for the next request.
     pub(super) body_unexpected: bool,
     pub(super) started: Nanos,
-    /// The length of its body, if it was said.
-    pub(super) length: Option<u64>,
-    /// When the head of its answer is due, however often it is tried; set once it has been sent.
-    pub(super) due: Option<Nanos>,
+    /// How long its body is at least: its length if that was said, else 0.
+    pub(super) at_least: u64,
+    /// When the head of its answer is due, however often it is tried; [`NEVER`] before it has been
+    /// sent.
+    pub(super) due: Nanos,
     pub(super) way: Way,
     /// The head for the endpoint and the body behind it.
     pub(super) upload: Pump,
@@ -71,11 +75,11 @@ impl Request {
             keep_alive: head.keep_alive,
             body_unexpected: head.body_unexpected,
             started: worker.now(),
-            length: match head.framing {
-                Framing::Length(length) => Some(length),
-                _ => None,
+            at_least: match head.framing {
+                Framing::Length(length) => length,
+                _ => 0,
             },
-            due: None,
+            due: NEVER,
             way,
             upload,
         };
@@ -119,8 +123,10 @@ impl Request {
     /// one try: it may be what is left of the time for all of them.
     pub(super) fn time_for_head(&mut self, policies: &Policies, now: Nanos) -> (Nanos, bool) {
         let most = self.way.timeout.unwrap_or(policies.response_timeout);
-        let due = *self.due.get_or_insert(now + most);
-        let left = due.since(now);
+        if self.due == NEVER {
+            self.due = now + most;
+        }
+        let left = self.due.since(now);
         let own = policies.retry.per_try_timeout;
         let own = own.filter(|own| *own < left);
         (own.unwrap_or(left), own.is_some())
@@ -128,7 +134,7 @@ impl Request {
 
     /// Keeps what is sent if it may have to be sent again; what is known to be too long is not.
     pub(super) fn keep(&mut self, most: u64) {
-        if self.method.is_idempotent() && self.length.is_none_or(|length| length <= most) {
+        if self.method.is_idempotent() && self.at_least <= most {
             self.upload.keep(most);
         }
     }

@@ -12,23 +12,33 @@ use crate::route::Way;
 use crate::upstream::LocalEndpoint;
 use crate::worker::{ClusterWorker, WorkerView};
 
-/// One for each try, and one for a last choice that finds nobody.
-const VIEWS: usize = Attempts::MAX + 1;
+/// One for each try but the first, and one for a last choice that finds nobody.
+const LATER: usize = Attempts::MAX;
 
 /// The views that the tries of a request are chosen on: each the newest one when it is, and held for
 /// as long as a lease on it is.
+///
+/// Most requests need one, and a connection keeps room for what is here.
 #[derive(Debug, Default)]
-pub(super) struct Views([OnceCell<Rc<WorkerView>>; VIEWS]);
+pub(super) struct Views {
+    first: OnceCell<Rc<WorkerView>>,
+    later: OnceCell<Box<[OnceCell<Rc<WorkerView>>; LATER]>>,
+}
 
 impl Views {
     fn newest(&self, cluster: &ClusterWorker) -> &WorkerView {
         let newest = cluster.view();
-        let held = self.0.iter().find(|held| match held.get() {
+        let fits = |held: &&OnceCell<_>| match held.get() {
             Some(held) => Rc::ptr_eq(held, &newest),
             None => true,
-        });
+        };
+        if fits(&&self.first) {
+            return self.first.get_or_init(|| newest);
+        }
+        let later = self.later.get_or_init(Box::default);
         // There are as many as there can be tries.
-        held.unwrap_or(&self.0[VIEWS - 1]).get_or_init(|| newest)
+        let held = later.iter().find(fits).unwrap_or(&later[LATER - 1]);
+        held.get_or_init(|| newest)
     }
 }
 
@@ -83,7 +93,7 @@ pub(super) struct Tries<'v> {
     views: &'v Views,
     ctx: RefCell<PickContext>,
     /// Chosen, and paid for, before the last one is given up.
-    next: RefCell<Option<Try<'v>>>,
+    next: RefCell<Option<Box<Try<'v>>>>,
     /// Why there is no other one.
     nobody: Cell<Option<NoEndpoint>>,
     /// The view that `ctx` is meant for.
@@ -144,13 +154,12 @@ impl<'v> Tries<'v> {
         policies: &Policies,
         now: Nanos,
     ) -> bool {
-        let in_time = request.due.is_none_or(|due| now < due);
-        if !in_time || !may_repeat(point, request.repeatable(), &policies.retry) {
+        if now >= request.due || !may_repeat(point, request.repeatable(), &policies.retry) {
             return false;
         }
         let next = self.another(self.aim(request), policies, now);
         let is_granted = next.is_some();
-        self.next.replace(next);
+        self.next.replace(next.map(Box::new));
         is_granted
     }
 
@@ -212,7 +221,7 @@ impl<'v> Tries<'v> {
 
     /// The try that was granted.
     pub(super) fn next(&self) -> Option<Try<'v>> {
-        self.next.take()
+        self.next.take().map(|next| *next)
     }
 
     /// Why there is no other endpoint, if that was the reason for no other try.
