@@ -71,10 +71,19 @@ impl EndSignals {
     }
 
     /// Waits for the next one. May be dropped and called again.
-    pub(crate) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> EndSignal {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => EndSignal::Interrupt,
+            _ = self.terminate.recv() => EndSignal::Terminate,
         }
     }
+}
+
+/// How a process was asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndSignal {
+    /// By somebody at a terminal.
+    Interrupt,
+    /// By whoever looks after processes, and may still send requests to this one.
+    Terminate,
 }

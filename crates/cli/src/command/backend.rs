@@ -69,7 +69,7 @@ impl Backend {
         let (_work, served) = serve(listener, behaviour, seed()?);
         tokio::select! {
             error = served => Err(Failure::runtime(format!("backend ended: {error}"))),
-            () = signals.next() => Ok(()),
+            _ = signals.next() => Ok(()),
         }
     }
 }

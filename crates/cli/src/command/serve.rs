@@ -7,7 +7,7 @@ use evenkeel_config::{Config, LoadError};
 use evenkeel_gateway::{Control, Gateway, OperatorChanges};
 
 use crate::exit::{Code, Failure};
-use crate::host::{EndSignals, ReloadSignal, event_loop, seed};
+use crate::host::{EndSignal, EndSignals, ReloadSignal, event_loop, seed};
 use crate::serving::{AdminServer, bind_admin};
 use crate::{Outcome, log, output};
 
@@ -108,18 +108,26 @@ async fn serve(config: &Config, file: Option<Source>) -> Outcome {
         None => None,
     };
     announce(&control, admin.as_ref())?;
-    tokio::select! {
-        () = signals.next() => {}
-        () = reloader.watch() => {}
-        () = reload_on(&mut hangup, &reloader) => {}
-    }
+    let signal = loop {
+        tokio::select! {
+            signal = signals.next() => break signal,
+            () = reloader.watch() => {}
+            () = reload_on(&mut hangup, &reloader) => {}
+        }
+    };
     tracing::info!("draining; a second signal ends at once");
+    let draining = async {
+        match signal {
+            EndSignal::Interrupt => gateway.finish().await,
+            EndSignal::Terminate => gateway.drain().await,
+        }
+    };
     tokio::select! {
-        finished = gateway.drain() => {
+        finished = draining => {
             ended(finished);
             Ok(())
         }
-        () = signals.next() => Err(Failure::silent(Code::Interrupted)),
+        _ = signals.next() => Err(Failure::silent(Code::Interrupted)),
     }
 }
 

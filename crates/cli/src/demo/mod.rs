@@ -98,7 +98,7 @@ async fn watch(plan: &Plan, control: &Control, tally: &Tally, signals: &mut EndS
         tokio::select! {
             _ = second.tick() => live.show(control, tally),
             () = &mut end => break,
-            () = signals.next() => break,
+            _ = signals.next() => break,
         }
     }
     live.clear();

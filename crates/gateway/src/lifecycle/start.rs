@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use evenkeel_config::{self as config, Config, ListenAddress};
 use evenkeel_core::{DuplicateId, Published};
@@ -117,10 +118,21 @@ impl Gateway {
     /// Leaves: not ready any more, connections accepted for a short while and closed after their
     /// answer, requests in flight finished. Returns whether all of them did before the drain timeout.
     pub async fn drain(self) -> bool {
+        let grace = self.shared.plan.load().drain_grace();
+        self.leave(grace).await
+    }
+
+    /// Leaves as [`Gateway::drain`] does, but accepts nothing more: for somebody at a terminal, who
+    /// knows that nobody else counts on it.
+    pub async fn finish(self) -> bool {
+        self.leave(Duration::ZERO).await
+    }
+
+    async fn leave(self, grace: Duration) -> bool {
         self.shared.draining.store(true, Ordering::Relaxed);
         for worker in &self.workers {
             // One that has ended has nothing to drain.
-            let _ = worker.commands.send(Command::Drain).await;
+            let _ = worker.commands.send(Command::Drain(grace)).await;
         }
         let timeout = self.shared.plan.load().drain_timeout();
         let finished = tokio::time::timeout(timeout, self.shared.drained.notified())

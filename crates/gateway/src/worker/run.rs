@@ -35,8 +35,8 @@ pub(crate) enum Command {
     /// Goes by another plan, and answers once it does: new doors are open, those that the plan has
     /// not are closed.
     Adopt(Arc<Plan>, Sockets, oneshot::Sender<()>),
-    /// Takes no new connections, closes idle ones, and ends when the last request has.
-    Drain,
+    /// Accepts for so long, closes connections after their answer, and ends when the last one has.
+    Drain(Duration),
     /// Answers once every decision that was under way is made.
     Settle(oneshot::Sender<()>),
     /// Ends now.
@@ -101,11 +101,11 @@ async fn run(worker: Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<
             Command::Adopt(plan, sockets, done) => {
                 adopt(&worker, &mut accepting, plan, sockets, done);
             }
-            Command::Drain => {
+            Command::Drain(grace) => {
                 worker.draining.set(true);
                 let worker = Rc::clone(&worker);
                 let accepting = std::mem::take(&mut accepting);
-                tokio::task::spawn_local(async move { drain(&worker, accepting).await });
+                tokio::task::spawn_local(async move { drain(&worker, accepting, grace).await });
             }
             Command::Settle(done) => {
                 worker.refresh();
@@ -174,8 +174,7 @@ fn adopt(
 /// Keeps accepting for a while, since whoever sends requests learns late that we leave. Kept
 /// connections get that while too: closed at once, some would be under a request on its way, and an
 /// answer that says so ends them without loss.
-async fn drain(worker: &Worker, accepting: Vec<Accepting>) {
-    let grace = worker.shared.plan.load().drain_grace();
+async fn drain(worker: &Worker, accepting: Vec<Accepting>, grace: Duration) {
     tokio::time::sleep(grace).await;
     for open in accepting {
         open.bell.close();
