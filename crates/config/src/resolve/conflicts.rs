@@ -1,5 +1,7 @@
 //! What is right alone and wrong together.
 
+use std::net::SocketAddr;
+
 use super::listener::PlacedListener;
 use super::process::PlacedAdmin;
 use crate::raw::walk::Walk;
@@ -66,6 +68,36 @@ fn name_twice(walk: &mut Walk<'_>, placed: &PlacedListener, others: &[PlacedList
         let help = "give each a `name` of its own, or none";
         walk.conflict(at, Mistake::new(message, help), first, "the first one");
     }
+}
+
+/// An endpoint that is a listener of this gateway sends its requests round and round.
+pub(super) fn circles(walk: &mut Walk<'_>, listeners: &[PlacedListener], clusters: &[Cluster]) {
+    for placed in listeners {
+        let (Some(address), Some(at)) = (placed.listener.address.ip(), &placed.address_at) else {
+            continue;
+        };
+        let endpoints = clusters.iter().flat_map(|cluster| &cluster.endpoints);
+        for endpoint in endpoints {
+            if !reaches(endpoint.address(), address) {
+                continue;
+            }
+            let message = format!(
+                "the listener on {address} is endpoint {:?} of this gateway: requests may go round",
+                endpoint.id()
+            );
+            let help = "give the endpoint the address of a server behind this gateway";
+            walk.warning(at.clone(), Mistake::new(message, help));
+        }
+    }
+}
+
+/// Whether a connection to this address of an endpoint ends at a listener on this one.
+fn reaches(endpoint: &str, listener: SocketAddr) -> bool {
+    let Ok(endpoint) = endpoint.parse::<SocketAddr>() else {
+        return false;
+    };
+    let everywhere = listener.ip().is_unspecified() && endpoint.ip().is_loopback();
+    endpoint.port() == listener.port() && (endpoint.ip() == listener.ip() || everywhere)
 }
 
 /// Clusters that listeners and their routes name exist.

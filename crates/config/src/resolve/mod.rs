@@ -29,6 +29,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
     let mut clusters = cluster::clusters(walk, &top);
     conflicts::listeners(walk, &listeners, admin.as_ref());
     conflicts::clusters(walk, &listeners, &clusters);
+    conflicts::circles(walk, &listeners, &clusters);
     for placed in &listeners {
         cluster::add_views(&mut clusters, &placed.listener);
     }

@@ -23,6 +23,9 @@ pub(super) const WHOLE: &[Case] = &[
     ("[[listener]]\n", &[
         "1:1 error: the listener has no address",
     ]),
+    ("[[listener]]\naddress = \"0.0.0.0:80\"\ncluster = \"c\"\n[cluster.c]\nendpoints = [\"10.0.0.1:80\", { id = \"me\", address = \"127.0.0.1:80\" }]\n", &[
+        "2:11 warning: the listener on 0.0.0.0:80 is endpoint \"me\" of this gateway: requests may go round",
+    ]),
     ("[[listener]]\naddress = \"127.0.0.1:1\"\naddress = \"127.0.0.1:2\"\n", &[
         "3:1 error: address is given twice",
     ]),
