@@ -7,8 +7,14 @@ use super::roster::Roster;
 use crate::hash::Hasher;
 use crate::rng::scale;
 
-/// Sizes by the number of endpoints: at least 100 slots for each keep the imbalance at 1 %.
-const LADDER: [(usize, u64); 3] = [(655, 65_537), (6_553, 655_373), (10_485, 1_048_583)];
+/// Sizes by the number of endpoints: at least 100 slots for each keep the imbalance at 1 %. The second
+/// one is the largest whose table stays in the second cache of a usual core.
+const LADDER: [(usize, u64); 4] = [
+    (655, 65_537),
+    (2_621, 262_147),
+    (6_553, 655_373),
+    (10_485, 1_048_583),
+];
 
 /// The largest table, Envoy's maximum.
 const LARGEST: u64 = 5_000_011;
