@@ -1,4 +1,4 @@
-//! The repository builds anywhere: it names no folder of somebody's machine and no private registry.
+//! The repository builds anywhere: it names no folder of somebody's machine and no registry.
 
 use super::tree::File;
 use super::{Finding, Tree};
@@ -47,11 +47,10 @@ fn fault(file: &File, line: &str, root: &str) -> Option<String> {
             "`{setting}` points to a registry: leave that to the user's settings"
         ));
     }
-    let npm = file.path.ends_with("package-lock.json") && line.contains("\"resolved\": \"http");
-    if npm && !line.contains("\"https://registry.npmjs.org/") {
-        return Some("resolved from a private registry: registry.npmjs.org".to_owned());
-    }
-    None
+    let resolved =
+        file.path.ends_with("package-lock.json") && line.contains("\"resolved\": \"http");
+    resolved
+        .then(|| "names a registry: install with `--omit-lockfile-registry-resolved`".to_owned())
 }
 
 /// Whether `path` stands in the line as the beginning of a path, and not as a part of a longer one.
@@ -85,10 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn private_registries_are_found() {
+    fn registries_are_found() {
         let lock = "\"resolved\": \"http://mirror.internal/npm/a.tgz\",";
         assert_eq!(found("dashboard/package-lock.json", lock), 1);
-        let lock = "\"resolved\": \"https://registry.npmjs.org/a/-/a-1.0.0.tgz\",";
+        let lock = "\"version\": \"1.0.0\",";
         assert_eq!(found("dashboard/package-lock.json", lock), 0);
         assert_eq!(found(".cargo/config.toml", "replace-with = \"mirror\""), 1);
     }
