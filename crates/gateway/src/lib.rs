@@ -18,6 +18,8 @@ mod forward;
 mod key;
 mod lifecycle;
 mod listener;
+#[allow(dead_code, unused_imports, reason = "its users follow")]
+mod log;
 mod reload;
 mod route;
 mod stream;
@@ -31,4 +33,5 @@ pub use cluster::{
 };
 pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
 pub use listener::{Listener, TurnedAway};
+pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};
