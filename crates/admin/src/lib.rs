@@ -18,7 +18,6 @@ mod probes;
 mod problem;
 mod reloader;
 mod server;
-mod timestamp;
 
 pub use path::path_segment;
 pub use reloader::{Fingerprint, ReloadFailure, Reloaded, Reloader};

@@ -14,6 +14,7 @@ mod affinity;
 mod clock;
 mod cluster;
 mod descriptors;
+mod event;
 mod forward;
 mod key;
 mod lifecycle;
@@ -23,6 +24,7 @@ mod log;
 mod reload;
 mod route;
 mod stream;
+mod timestamp;
 mod upstream;
 mod worker;
 
@@ -31,7 +33,9 @@ pub use cluster::{
     BUCKETS, Cluster, CodeClass, EndpointOverride, EndpointReport, Histogram, Overrides, Policies,
     Presence, RetryRules, Totals,
 };
+pub use event::{Event, EventKind, Events, Missed, Subscription};
 pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
 pub use listener::{Listener, TurnedAway};
 pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};
+pub use timestamp::rfc3339;

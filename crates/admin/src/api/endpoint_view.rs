@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::{Admin, FULL_WEIGHT, Nanos, Standing};
-use evenkeel_gateway::{EndpointReport, Histogram};
+use evenkeel_gateway::{EndpointReport, Histogram, rfc3339};
 use serde::Serialize;
 use serde_json::Number;
-
-use crate::timestamp::rfc3339;
 
 /// An endpoint as the API tells it.
 #[derive(Serialize)]

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::shared::Shared;
 use crate::cluster::Cluster;
+use crate::event::{Event, EventKind, Events};
 use crate::listener::Listener;
 use crate::worker::Command;
 
@@ -65,6 +66,12 @@ impl Control {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// What happens that operators want to know.
+    #[must_use]
+    pub fn events(&self) -> &Events {
+        &self.shared.events
+    }
+
     /// Whether every listener accepts and the gateway is not about to leave.
     #[must_use]
     pub fn is_ready(&self) -> bool {
@@ -78,7 +85,10 @@ impl Control {
     /// When there is one of that id.
     pub async fn add(&self, cluster: &Cluster, endpoint: Endpoint) -> Result<(), EndpointExists> {
         let id = endpoint.shared_id();
-        cluster.add(endpoint).ok_or(EndpointExists(id))?;
+        cluster
+            .add(endpoint)
+            .ok_or_else(|| EndpointExists(Arc::clone(&id)))?;
+        self.tell_member(cluster, &id, "added", "an operator added it");
         self.shared.resolver.ask();
         self.settle().await;
         Ok(())
@@ -93,6 +103,7 @@ impl Control {
     pub async fn remove(&self, cluster: &Cluster, id: &str) -> Result<(), UnknownEndpoint> {
         let missing = || UnknownEndpoint(id.into());
         cluster.remove(id).ok_or_else(missing)?;
+        self.tell_member(cluster, &id.into(), "removed", "an operator removed it");
         self.settle().await;
         Ok(())
     }
@@ -111,14 +122,33 @@ impl Control {
     ) -> Result<(), UnknownEndpoint> {
         let missing = || UnknownEndpoint(id.into());
         cluster.update(id, weight, admin).ok_or_else(missing)?;
+        let weight = weight.map(|weight| format!("weight {weight}"));
+        let admin = admin.map(|admin| admin.as_str().to_owned());
+        let what: Vec<String> = weight.into_iter().chain(admin).collect();
+        let event = Event::new(EventKind::Operator, "update", what.join(", "));
+        self.tell(event.of_endpoint(id.into()), cluster);
         self.settle().await;
         Ok(())
     }
 
     /// Replaces a cluster's strategy; requests in flight finish under the old one.
     pub async fn set_strategy(&self, cluster: &Cluster, strategy: Arc<dyn Strategy>) {
+        let name = strategy.descriptor().name;
         cluster.set_strategy(strategy);
+        let event = Event::new(EventKind::Operator, "strategy", format!("strategy {name}"));
+        self.tell(event, cluster);
         self.settle().await;
+    }
+
+    fn tell_member(&self, cluster: &Cluster, id: &Arc<str>, cause: &'static str, what: &str) {
+        let event = Event::new(EventKind::Membership, cause, what);
+        self.tell(event.of_endpoint(Arc::clone(id)), cluster);
+    }
+
+    fn tell(&self, event: Event, cluster: &Cluster) {
+        self.shared
+            .events
+            .publish(event.of_cluster(cluster.shared_name()));
     }
 
     /// Waits until every decision that began before now has been made.

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, Notify};
 use super::plan::Plan;
 use crate::clock::Clock;
 use crate::descriptors::Descriptors;
+use crate::event::Events;
 use crate::upstream::Resolver;
 
 /// What all threads of a gateway share; nothing here is written on the path of a request.
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) plan: Arc<Published<Plan>>,
     pub(crate) resolver: Resolver,
     pub(crate) descriptors: Arc<Descriptors>,
+    pub(crate) events: Arc<Events>,
     /// Held while a reload is under way.
     pub(crate) reloading: Mutex<()>,
     /// Reloads by how they ended: success, failure.

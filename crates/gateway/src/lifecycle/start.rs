@@ -79,6 +79,7 @@ impl Gateway {
             seed,
             resolver: Resolver::new(Arc::clone(&plan)),
             descriptors: Arc::new(Descriptors::new()),
+            events: Arc::default(),
             plan,
             reloading: Mutex::new(()),
             reloads: Default::default(),

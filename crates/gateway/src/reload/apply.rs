@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::changes::Changes;
 use super::diff::{Diff, Origin, in_force};
 use crate::cluster::{Cluster, Site};
+use crate::event::{Event, EventKind};
 use crate::lifecycle::{Control, Plan, StartError, bind_listener};
 use crate::listener::{Bound, Door};
 use crate::upstream::{FIRST_LOOKUP, lookup};
@@ -63,7 +64,14 @@ impl Control {
     ) -> Result<Changes, ReloadError> {
         let (control, config) = (self.clone(), config.clone());
         let task = tokio::spawn(async move { control.reload_now(&config, operators).await });
-        task.await.unwrap_or(Err(ReloadError::Interrupted))
+        let result = task.await.unwrap_or(Err(ReloadError::Interrupted));
+        let (cause, evidence) = match &result {
+            Ok(changes) => ("success", changes.to_string()),
+            Err(error) => ("failure", error.to_string()),
+        };
+        let event = Event::new(EventKind::Reload, cause, evidence);
+        self.shared.events.publish(event);
+        result
     }
 
     async fn reload_now(

@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `2026-01-31T23:59:59.123Z`; times before 1970 count as its beginning.
-pub(crate) fn rfc3339(time: SystemTime) -> String {
+#[must_use]
+pub fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let seconds = since.as_secs();
     let (year, month, day) = civil(seconds / 86_400);
