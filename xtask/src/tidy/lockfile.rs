@@ -18,6 +18,9 @@ const BANNED: &[(&str, &str)] = &[
     ("mbedtls", "the TLS stack is rustls"),
     ("serde_yaml", "deprecated; configuration is TOML"),
 ];
+/// Who may name a banned crate: an optional dependency that only passes a feature on, if somebody else
+/// asks for the crate, is in the lock file though nobody builds it (rust-lang/cargo#10801).
+const MAY_NAME: &[(&str, &str)] = &[("ring", "rustls-webpki")];
 /// The first arc-swap without known unsoundness.
 const ARC_SWAP_MIN: (u64, u64, u64) = (1, 9, 5);
 
@@ -32,6 +35,16 @@ struct Package {
     name: String,
     version: String,
     source: Option<String>,
+    #[serde(default)]
+    dependencies: Vec<String>,
+}
+
+impl Package {
+    /// Whether it depends on a crate of that name, in any version.
+    fn names(&self, name: &str) -> bool {
+        let named = |dependency: &String| dependency.split(' ').next() == Some(name);
+        self.dependencies.iter().any(named)
+    }
 }
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -50,7 +63,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for package in &lock.package {
-        for what in faults(package) {
+        for what in faults(package, &lock.package) {
             findings.push(Finding::new(LOCK, place(package), what));
         }
     }
@@ -62,14 +75,17 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn faults(package: &Package) -> Vec<String> {
+fn faults(package: &Package, all: &[Package]) -> Vec<String> {
     let Package {
         name,
         version,
         source,
+        ..
     } = package;
     let mut faults = Vec::new();
-    if let Some((_, why)) = BANNED.iter().find(|(banned, _)| banned == name) {
+    if let Some((_, why)) = BANNED.iter().find(|(banned, _)| banned == name)
+        && !is_only_named(name, all)
+    {
         faults.push(format!(
             "`{name}` is banned: {why}; `cargo tree -i {name}` shows who asks"
         ));
@@ -83,6 +99,13 @@ fn faults(package: &Package) -> Vec<String> {
         ));
     }
     faults
+}
+
+/// Whether a crate is in the lock file only because somebody may name it.
+fn is_only_named(name: &str, all: &[Package]) -> bool {
+    let mut parents = all.iter().filter(|package| package.names(name)).peekable();
+    let may = |parent: &Package| MAY_NAME.contains(&(name, &parent.name));
+    parents.peek().is_some() && parents.all(may)
 }
 
 /// Major, minor and patch; what follows a `-` or `+` is left out.
@@ -116,6 +139,16 @@ mod tests {
             findings[0].starts_with("Cargo.lock:6: `ring` is banned"),
             "{findings:?}"
         );
+    }
+
+    #[test]
+    fn a_crate_that_is_only_named_is_not_built() {
+        let named = "[[package]]\nname = \"ring\"\nversion = \"0.17.14\"\n\n\
+            [[package]]\nname = \"rustls-webpki\"\nversion = \"0.103.17\"\ndependencies = [\"ring\"]\n\n";
+        let built = "[[package]]\nname = \"rustls\"\nversion = \"0.23.46\"\ndependencies = [\"ring 0.17.14\"]\n";
+        assert!(check(&Tree::of(&[("Cargo.lock", named)])).is_empty());
+        let both = format!("{named}{built}");
+        assert_eq!(check(&Tree::of(&[("Cargo.lock", &both)])).len(), 1);
     }
 
     #[test]

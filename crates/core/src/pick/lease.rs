@@ -76,6 +76,15 @@ impl<'s> Lease<'s> {
         self.fallback
     }
 
+    /// Reports that the endpoint answered at `now`, and goes on to hold the slot: the request has become a
+    /// connection, and how long that lasts says nothing of how quick the endpoint is. To be dropped
+    /// then, not finished.
+    pub fn answered(&self, now: Nanos) {
+        let (terms, took) = (self.terms, now.since(self.started));
+        self.state.latency().observe(took, now, terms.latency_decay);
+        self.state.in_flight().tidy(now, terms.failure_half_life);
+    }
+
     /// Reports how the request ended, at `now`: how long it took is the endpoint's latency, and a
     /// failure counts as a slow answer.
     pub fn finish(self, outcome: Outcome, now: Nanos) {
@@ -87,10 +96,7 @@ impl<'s> Lease<'s> {
                 latency.observe_failure(took, terms.typical_latency, now, terms.latency_decay);
                 in_flight.burden(now, terms.failure_half_life);
             }
-            Outcome::Success => {
-                latency.observe(took, now, terms.latency_decay);
-                in_flight.tidy(now, terms.failure_half_life);
-            }
+            Outcome::Success => self.answered(now),
             Outcome::Cancelled => {}
         }
         // Dropping it releases the slot.

@@ -121,8 +121,12 @@ pub(super) async fn relay_found(
     Ok(finished)
 }
 
-/// Keeps the connection if it can carry another request.
-fn give_back(client: &Client, carrier: Carrier, finished: Finished, policies: &Policies) {
+/// Keeps the connection if it can carry another request, or goes on in another protocol.
+fn give_back(client: &mut Client, carrier: Carrier, finished: Finished, policies: &Policies) {
+    if finished.switched {
+        client.switched = Some(Box::new(carrier));
+        return;
+    }
     let keeps = policies.pool_idle_timeout > Nanos(0);
     if finished.endpoint_goes_on && keeps {
         carrier.give_back(client.worker.alarms.now());

@@ -17,6 +17,7 @@ use super::request::{Request, TOO_SLOW};
 use crate::cluster::CodeClass;
 use crate::listener::{Listener, Seat};
 use crate::stream::Stream;
+use crate::upstream::Carrier;
 use crate::worker::alarm::Alarm;
 use crate::worker::buffer::Inbox;
 use crate::worker::{ClusterWorker, Entry, Worker};
@@ -55,6 +56,7 @@ pub(crate) fn serve(
         peer: peer.map_or_else(|| "unknown".into(), |peer| peer.to_string().into()),
         request_id: String::new(),
         ended: false,
+        switched: None,
     };
     tokio::task::spawn_local(client.run());
 }
@@ -76,6 +78,8 @@ pub(super) struct Client {
     pub(super) trusted: bool,
     /// The client has ended its side.
     ended: bool,
+    /// The endpoint that it speaks another protocol with from now on.
+    pub(super) switched: Option<Box<Carrier>>,
 }
 
 /// What comes next on a connection.
@@ -116,7 +120,7 @@ impl Client {
 
     /// Goes by the newest configuration from here on.
     #[inline]
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         if self.entry.refresh(&self.worker) {
             self.trusted = self.entry.listener.config.trusts(self.peer_ip);
         }

@@ -1,5 +1,6 @@
 //! One request from its head to the end of its answer.
 
+use std::future::poll_fn;
 use std::rc::Rc;
 
 use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
@@ -12,10 +13,12 @@ use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
 use super::tries::{Tries, Try, Views};
+use super::tunnel::{Peer, Tunnel};
 use crate::cluster::CodeClass;
 use crate::listener::RETRY_AFTER;
 use crate::route::{Destination, RedirectTo};
 use crate::worker::ClusterWorker;
+use crate::worker::buffer::Inbox;
 
 /// What the client is told when there is no descriptor for a connection to an endpoint.
 const NO_DESCRIPTOR: &str = "the gateway has as many connections as it has descriptors for";
@@ -69,6 +72,9 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
             None => attempt(client, request, &at, &tries).await,
         };
         let failure = match result {
+            Ok(finished) if finished.switched => {
+                return Box::pin(switch(client, request, at, &tries)).await;
+            }
             Ok(finished) => return settle(client, request, at, &tries, finished),
             Err(failure) => failure,
         };
@@ -117,6 +123,43 @@ fn settle(
     } else {
         After::Close
     }
+}
+
+/// The endpoint has switched to another protocol: passes on what the two say to each other.
+///
+/// The request is counted at once and its latency is what it took up to here, but it stays in flight
+/// for as long as they speak: an endpoint with many of them is busy.
+async fn switch(client: &mut Client, request: &Request, at: Try<'_>, tries: &Tries<'_>) -> After {
+    let now = client.worker.now();
+    let took = now.since(request.started);
+    at.endpoint()
+        .counters
+        .finish(CodeClass::Informational, took);
+    if at.is_retry() {
+        tries.ended(true);
+    }
+    at.answered(now);
+    let Some(mut carrier) = client.switched.take() else {
+        return After::Abort;
+    };
+    let mut inbox = Inbox::new(&client.worker.buffers);
+    let idle = at.policies().idle_timeout;
+    let endpoint = Peer {
+        stream: carrier.stream(),
+        inbox: &mut inbox,
+    };
+    let peer = Peer {
+        stream: &mut client.stream,
+        inbox: &mut client.inbox,
+    };
+    let mut tunnel = Tunnel::new(peer, endpoint, &client.alarm, idle);
+    poll_fn(|cx| {
+        // Lets go of a configuration that another one has followed.
+        client.entry.refresh(&client.worker);
+        tunnel.poll(cx)
+    })
+    .await;
+    After::Abort
 }
 
 /// A failure that ends the exchange.

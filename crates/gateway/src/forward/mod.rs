@@ -9,5 +9,6 @@ mod relay;
 mod request;
 mod retry;
 mod tries;
+mod tunnel;
 
 pub(crate) use client::serve;

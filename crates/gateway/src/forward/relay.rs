@@ -44,6 +44,12 @@ pub(super) struct Fault {
     pub(super) details: Option<&'static str>,
 }
 
+/// A 101 to what nobody asked for.
+const OTHER_PROTOCOL: Fault = Fault {
+    error: ProxyError::HttpUpgradeFailed,
+    details: Some("101 to another protocol than the one that was asked for"),
+};
+
 impl From<ProxyError> for Fault {
     fn from(error: ProxyError) -> Self {
         Self {
@@ -70,6 +76,8 @@ pub(super) struct Finished {
     pub(super) client_goes_on: bool,
     /// The endpoint's connection can carry another request.
     pub(super) endpoint_goes_on: bool,
+    /// It was a 101: both connections go on in another protocol.
+    pub(super) switched: bool,
 }
 
 /// The answer as far as it has come.
@@ -230,7 +238,7 @@ impl<'r, 'v> Relay<'r, 'v> {
                     Ok(Head::Interim) => self.seen = 0,
                     Ok(Head::Partial) => break,
                     Ok(Head::Unwanted) => return Poll::Ready(Err(Failure::Unwanted)),
-                    Err(bad) => return Poll::Ready(Err(self.failure(bad.into()))),
+                    Err(fault) => return Poll::Ready(Err(self.failure(fault))),
                 }
             }
             if !self.download.is_flushed() {
@@ -262,7 +270,7 @@ impl<'r, 'v> Relay<'r, 'v> {
         !data.is_empty() && (self.seen == 0 || RESPONSE_LIMITS.may_be_complete(data, self.seen))
     }
 
-    fn read_head(&mut self) -> Result<Head, BadResponse> {
+    fn read_head(&mut self) -> Result<Head, Fault> {
         let mut slots = Slots::new();
         let asked: Asked = self.request.asked();
         let data = self.inbox.data();
@@ -277,6 +285,11 @@ impl<'r, 'v> Relay<'r, 'v> {
                 .refuses(head.status, self.request, self.policies, now)
         {
             return Ok(Head::Unwanted);
+        }
+        if let Some(protocol) = head.upgrade
+            && !self.request.switches_to(protocol)
+        {
+            return Err(OTHER_PROTOCOL);
         }
         let reply = Reply {
             client_version: self.request.version,
@@ -294,6 +307,7 @@ impl<'r, 'v> Relay<'r, 'v> {
             self.inbox.consume(length);
             return Ok(Head::Interim);
         }
+        let switched = head.upgrade.is_some();
         let answer = Answer {
             status: head.status,
             keep_alive: head.keep_alive,
@@ -303,10 +317,21 @@ impl<'r, 'v> Relay<'r, 'v> {
             .frame(head.body_decoder(), body.encoding, None);
         self.inbox.consume(length);
         if let Err(PumpError::Chunk(bad)) = self.download.stage_first(&mut self.inbox) {
-            return Err(bad.into());
+            return Err(BadResponse::from(bad).into());
         }
         self.answer = Some(answer);
+        if switched {
+            self.stage_rest();
+        }
         Ok(Head::Final)
+    }
+
+    /// Puts what came behind a 101, which is HTTP no more, behind its head.
+    #[cold]
+    fn stage_rest(&mut self) {
+        let rest = self.inbox.data();
+        self.download.pending().extend_from_slice(rest);
+        self.inbox.consume(rest.len());
     }
 
     fn finished(&self) -> Finished {
@@ -316,6 +341,7 @@ impl<'r, 'v> Relay<'r, 'v> {
             });
         Finished {
             status,
+            switched: status == 101,
             client_goes_on: !close_client && self.request.is_read(),
             endpoint_goes_on: keep_alive
                 && self.uploaded

@@ -29,6 +29,8 @@ pub(super) struct Request {
     /// sent.
     pub(super) due: Nanos,
     pub(super) way: Way,
+    /// The protocol that the client asks to switch to, which was passed on.
+    pub(super) upgrade: Option<Box<[u8]>>,
     /// The head for the endpoint and the body behind it.
     pub(super) upload: Pump,
 }
@@ -50,6 +52,8 @@ impl Request {
         if matches!((head.framing, most), (Framing::Length(length), Some(most)) if length > most) {
             return Err(too_large());
         }
+        // What is behind a body would have to wait for its end, and nobody asks like this.
+        let upgrade = head.upgrade.filter(|_| !head.framing.has_body());
         let worker = &client.worker;
         let id = &mut client.request_id;
         id.clear();
@@ -64,6 +68,7 @@ impl Request {
             trusted: client.trusted,
             request_id: id,
             fallback_host: "localhost",
+            upgrade: upgrade.is_some(),
             ..Forward::default()
         };
         let (way, encoding) = Way::begin(worker, &client.entry, &head, &via, &mut out)?;
@@ -81,6 +86,7 @@ impl Request {
             },
             due: NEVER,
             way,
+            upgrade: upgrade.map(Box::from),
             upload,
         };
         let length = head.len;
@@ -100,8 +106,14 @@ impl Request {
     pub(super) fn asked(&self) -> Asked {
         Asked {
             head: self.method == Method::Head,
-            upgrade: false,
+            upgrade: self.upgrade.is_some(),
         }
+    }
+
+    /// Whether that is the protocol that the client asks to switch to.
+    pub(super) fn switches_to(&self, protocol: &[u8]) -> bool {
+        let asked = self.upgrade.as_ref();
+        asked.is_some_and(|asked| asked.eq_ignore_ascii_case(protocol))
     }
 
     /// Whether it may be sent a second time.
@@ -116,7 +128,7 @@ impl Request {
     /// Whether a copy of it can be sent beside it: it does no harm, and all of it is here.
     pub(super) fn can_be_doubled(&self) -> bool {
         let what = self.repeatable();
-        what.idempotent && what.whole && self.is_read()
+        what.idempotent && what.whole && self.is_read() && self.upgrade.is_none()
     }
 
     /// How long the head of its answer may take from `now` on, and whether that is the time for this

@@ -77,6 +77,11 @@ impl<'v> Try<'v> {
         }
     }
 
+    /// Says that the endpoint answered, and keeps it: the two go on to speak.
+    pub(super) fn answered(&self, now: Nanos) {
+        self.lease.answered(now);
+    }
+
     /// Lets go of the endpoint, and says how it did. Each try is an observation of its own.
     pub(super) fn finish(self, outcome: Outcome, now: Nanos) {
         if outcome == Outcome::Failure {

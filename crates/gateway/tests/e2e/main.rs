@@ -30,6 +30,7 @@ mod unix_listeners;
 mod unix_sockets;
 mod upgrade;
 mod versions;
+mod websocket;
 
 use std::net::SocketAddr;
 

@@ -22,6 +22,8 @@ pub enum Act {
     Close,
     /// Tears the connection down with a RST.
     Reset,
+    /// Sends back whatever comes, no HTTP any more, until the peer ends its side; then it ends too.
+    Echo,
     /// Reads on without a word until the peer ends.
     Listen,
     /// Does nothing at all, not even read.
@@ -125,6 +127,12 @@ impl Answer {
     #[must_use]
     pub fn send(self, bytes: impl AsRef<[u8]>) -> Self {
         self.then(Act::Send(bytes.as_ref().to_vec()))
+    }
+
+    /// Goes on by sending back whatever comes.
+    #[must_use]
+    pub fn echo(self) -> Self {
+        self.then(Act::Echo)
     }
 
     /// Goes on after a while.

@@ -153,6 +153,7 @@ impl<'l> Connection<'l> {
                 let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
                 return Err(Ended);
             }
+            Act::Echo => return self.echo(),
             Act::Listen => loop {
                 self.receive()?;
             },
@@ -164,6 +165,17 @@ impl<'l> Connection<'l> {
             }
         }
         Ok(())
+    }
+
+    fn echo(&mut self) -> Result<(), Ended> {
+        loop {
+            let bytes = std::mem::take(&mut self.received);
+            self.send(&bytes)?;
+            if self.receive().is_err() {
+                let _ = self.stream.shutdown(Shutdown::Write);
+                return Err(Ended);
+            }
+        }
     }
 
     /// Whether anything comes within `span`; it is left where it is.
