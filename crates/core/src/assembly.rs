@@ -10,7 +10,7 @@ use crate::hash::{Algorithm, Hasher};
 use crate::health::panic::PanicThreshold;
 use crate::membership::{Member, Membership};
 use crate::pick::context::NoEndpoint;
-use crate::snapshot::{Candidate, Group, Snapshot, Standing, Terms, View, cap_of};
+use crate::snapshot::{Candidate, Group, Origin, Snapshot, Standing, Terms, View, cap_of};
 use crate::strategy::{Facts, Members};
 use crate::tier::labels::LabelSelector;
 use crate::tier::shares::{TierHealth, TierShare, tier_shares};
@@ -71,6 +71,14 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
         views,
         terms: terms(members, parts.median),
         missing_key: members.keys.missing,
+        origin: Origin {
+            panic: members.panic,
+            keys: members.keys,
+            zone: members.zone.clone(),
+            subset: members.subset.clone(),
+            factors: parts.factors.into(),
+            median: parts.median,
+        },
         endpoints: parts.endpoints.into(),
         standings: parts.standings.into(),
     }
@@ -175,7 +183,7 @@ impl<'m> Parts<'m> {
             standings: all().map(Member::standing).collect(),
             weights: all().map(weight).collect(),
             factors: all().map(|member| member.factor).collect(),
-            median: members.median_latency(),
+            median: members.recorded_median.or_else(|| members.median_latency()),
             members,
         }
     }

@@ -70,6 +70,8 @@ pub struct Membership {
     pub(crate) generation: u64,
     /// All requests in flight, while a bound needs them.
     pub(crate) in_flight: Option<Arc<Total>>,
+    /// The median latency of a snapshot that is built again from its record.
+    pub(crate) recorded_median: Option<Nanos>,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,7 @@ impl Membership {
             departed: BTreeMap::new(),
             generation: 0,
             in_flight: None,
+            recorded_median: None,
         }
     }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Endpoint, EndpointState, Serial};
+use crate::health::panic::PanicThreshold;
 use crate::load::{InFlight, Load, Total};
-use crate::membership::MissingKey;
+use crate::membership::{KeyPolicy, MissingKey};
 use crate::pick::context::NoEndpoint;
 use crate::pick::receipt::Refusal;
 use crate::strategy::{Strategy, Table};
 use crate::tier::labels::LabelSelector;
+use crate::tier::subset::Subset;
 
 /// Why an endpoint takes part in decisions, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,15 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Disabled, Self::Draining, Self::Ready, Self::Unhealthy];
+
+    /// The standing of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == word)
+    }
+
     /// The word for it in the API.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -98,6 +109,15 @@ impl Candidate {
 
     pub(crate) fn ended_if_full(&self) -> Option<u32> {
         self.state.in_flight().ended_if_full(self.cap)
+    }
+
+    /// What [`Candidate::acquire`] would say now.
+    pub(crate) fn would_refuse(&self) -> Option<Refusal> {
+        if !self.is_open() {
+            return Some(Refusal::NotInService);
+        }
+        let is_full = self.state.in_flight().count() >= self.cap;
+        is_full.then_some(Refusal::Full)
     }
 
     #[inline]
@@ -197,6 +217,19 @@ pub struct Snapshot {
     pub(crate) views: Box<[View]>,
     pub(crate) terms: Terms,
     pub(crate) missing_key: MissingKey,
+    pub(crate) origin: Origin,
+}
+
+/// What else a snapshot was assembled from: for its record.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) panic: PanicThreshold,
+    pub(crate) keys: KeyPolicy,
+    pub(crate) zone: Option<Arc<str>>,
+    pub(crate) subset: Option<Subset>,
+    /// Of each endpoint, in 1/256 of its configured weight.
+    pub(crate) factors: Box<[u16]>,
+    pub(crate) median: Option<Nanos>,
 }
 
 impl Snapshot {
@@ -211,6 +244,13 @@ impl Snapshot {
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Another number for each snapshot of the process, those of other clusters too.
+    #[inline]
+    #[must_use]
+    pub fn serial(&self) -> u64 {
+        self.serial
     }
 
     /// The strategy and its parameters.

@@ -6,7 +6,8 @@
 use evenkeel_core::strategy::{Place, Value, registry};
 use evenkeel_core::{
     Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Lease, Load, Membership,
-    Nanos, Outcome, PickContext, Picker, PickerSeed, Receipt, Refusal, Score, Snapshot, Subset,
+    Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed, Receipt, Refusal, Score, Snapshot,
+    Subset,
 };
 use evenkeel_testkit::laws::forms;
 use proptest::prelude::*;
@@ -192,6 +193,37 @@ proptest! {
         }
     }
 
+    /// On a snapshot that was built again from its record.
+    #[test]
+    fn a_record_leads_to_the_same_choices(scene in scene()) {
+        let snapshot = scene.snapshot();
+        let rebuilt = snapshot.record().rebuild().expect("no id is listed twice");
+        for receipt in scene.receipts(&snapshot) {
+            prop_assert_eq!(receipt.derive(&rebuilt), Ok(()));
+        }
+    }
+
+    /// A decision that is tried out is the one that would be made, and takes nothing.
+    #[test]
+    fn trying_out_changes_nothing(scene in scene()) {
+        let snapshot = scene.snapshot();
+        let mut prepared = scene.picker();
+        let held = scene.prepare(&mut prepared, &snapshot);
+        let in_flight = || -> Vec<u32> {
+            let all = snapshot.candidates().iter();
+            all.map(|candidate| candidate.state().in_flight().count()).collect()
+        };
+        let (before, ctx) = (in_flight(), scene.context(&snapshot));
+        let (mut tried, mut made) = (Receipt::default(), Receipt::default());
+        let chosen = scene.picker().try_out(&snapshot, &ctx, &mut tried).ok();
+        prop_assert_eq!(in_flight(), before);
+        prop_assert_eq!(tried.derive(&snapshot), Ok(()));
+        let lease = scene.picker().pick_traced(&snapshot, &ctx, &mut made);
+        prop_assert_eq!(chosen, lease.as_ref().ok().map(|lease| lease.index() as u32));
+        prop_assert_eq!(tried, made);
+        drop(held);
+    }
+
     /// Two clusters built alike: tracing changes no choice.
     #[test]
     fn tracing_changes_no_choice(scene in scene()) {
@@ -240,6 +272,12 @@ fn changes(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Re
     change("tier", &|receipt| receipt.tier ^= 1);
     change("chosen", &|receipt| {
         receipt.chosen = receipt.chosen.map_or(Some(0), |chosen| Some(chosen + 1));
+    });
+    change("nobody", &|receipt| {
+        receipt.nobody = match receipt.nobody {
+            Some(NoEndpoint::AllFull) => None,
+            _ => Some(NoEndpoint::AllFull),
+        };
     });
     change("fallback", &|receipt| {
         receipt.fallback = match receipt.fallback {

@@ -30,6 +30,20 @@ impl PanicThreshold {
         })
     }
 
+    /// The threshold in percent.
+    #[must_use]
+    pub fn percent(self) -> u8 {
+        self.percent
+    }
+
+    /// A threshold in percent; all above 100 are 100.
+    #[must_use]
+    pub fn from_percent(percent: u8) -> Self {
+        Self {
+            percent: percent.min(100),
+        }
+    }
+
     /// Whether `healthy` of `total` endpoints are too few.
     #[must_use]
     pub fn is_crossed(self, healthy: u32, total: u32) -> bool {

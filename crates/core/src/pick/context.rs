@@ -137,6 +137,43 @@ pub enum NoEndpoint {
     NoneHealthy,
 }
 
+impl NoEndpoint {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::AllFull,
+        Self::NoKey,
+        Self::NoneLabelled,
+        Self::TooMany,
+        Self::UnknownView,
+        Self::AllTried,
+        Self::Empty,
+        Self::NoneInService,
+        Self::NoneHealthy,
+    ];
+
+    /// The word for it in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AllFull => "all_full",
+            Self::NoKey => "no_key",
+            Self::NoneLabelled => "none_labelled",
+            Self::TooMany => "too_many",
+            Self::UnknownView => "unknown_view",
+            Self::AllTried => "all_tried",
+            Self::Empty => "empty",
+            Self::NoneInService => "none_in_service",
+            Self::NoneHealthy => "none_healthy",
+        }
+    }
+
+    /// The reason of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == word)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -144,6 +144,29 @@ impl Picker {
         choice.map(|(index, fallback)| lease(snapshot, ctx.now, index, fallback, self.seed))
     }
 
+    /// Chooses as [`Picker::pick_traced`] does, but takes no slot, so that nobody else's decision is
+    /// changed by it; this picker's own next ones are. Returns the place of the endpoint.
+    ///
+    /// # Errors
+    ///
+    /// When no endpoint could take the request.
+    pub fn try_out(
+        &mut self,
+        snapshot: &Snapshot,
+        ctx: &PickContext,
+        receipt: &mut Receipt,
+    ) -> Result<u32, NoEndpoint> {
+        self.follow(snapshot);
+        receipt.begin(snapshot, ctx);
+        let choice = {
+            let mut tape = Tape::trying(receipt);
+            let mut inputs = Inputs::new(snapshot, ctx, &mut self.scratch, Some(&mut tape));
+            decide(snapshot, ctx, &mut inputs, &mut self.cursors)
+        };
+        receipt.end(&choice);
+        choice.map(|(index, _)| index)
+    }
+
     /// Hears from an endpoint what its load is, for strategies that go by that. One that is not in the
     /// snapshot is ignored. O(log n), no allocation.
     pub fn report(&mut self, snapshot: &Snapshot, serial: Serial, said: LoadReport, now: Nanos) {

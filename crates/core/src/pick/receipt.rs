@@ -20,6 +20,25 @@ pub enum Refusal {
     Tried,
 }
 
+impl Refusal {
+    /// The word for it in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::NotInService => "not_in_service",
+            Self::Tried => "tried",
+        }
+    }
+
+    /// The refusal of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        let all = [Self::Full, Self::NotInService, Self::Tried];
+        all.into_iter().find(|refusal| refusal.as_str() == word)
+    }
+}
+
 /// Why the strategy's own proposal was not what was chosen, or chosen among the usual endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -36,6 +55,37 @@ pub enum Fallback {
     Tier,
     /// Nobody in the zone drawn could take it; another zone did.
     Zone,
+}
+
+impl Fallback {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Labels,
+        Self::NoReports,
+        Self::Panic,
+        Self::Scan,
+        Self::Tier,
+        Self::Zone,
+    ];
+
+    /// The word for it in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Labels => "labels",
+            Self::NoReports => "no_reports",
+            Self::Panic => "panic",
+            Self::Scan => "scan",
+            Self::Tier => "tier",
+            Self::Zone => "zone",
+        }
+    }
+
+    /// The fallback of that word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == word)
+    }
 }
 
 /// An endpoint that was compared. `index` is its place in the snapshot of the receipt's generation.
@@ -177,6 +227,8 @@ pub struct Receipt {
     pub chosen: Option<u32>,
     /// Why it was not an ordinary choice, if it was not.
     pub fallback: Option<Fallback>,
+    /// Why nobody was chosen, if nobody was.
+    pub nobody: Option<NoEndpoint>,
 }
 
 /// A receipt that does not lead to the choice that it names.
@@ -218,14 +270,31 @@ impl Receipt {
                 snapshot: snapshot.generation(),
             });
         }
-        let mut derived = Self::default();
-        Picker::replay(snapshot, self, &mut derived);
+        let derived = self.rederived(snapshot);
         if derived == *self {
             return Ok(());
         }
         Err(DerivationError::Differs {
             derived: Box::new(derived),
         })
+    }
+
+    /// What making the decision again from what is written here leads to. Scores are not looked at, beyond
+    /// whether they are of a report. O(n).
+    ///
+    /// The snapshot must be the one of the receipt's generation.
+    #[must_use]
+    pub fn rederived(&self, snapshot: &Snapshot) -> Self {
+        let mut derived = Self::default();
+        Picker::replay(snapshot, self, &mut derived);
+        derived
+    }
+
+    /// The chosen endpoint among those compared; the last one, if it was compared more than once.
+    #[must_use]
+    pub fn winner(&self) -> Option<&Compared> {
+        let mut compared = self.candidates.iter().rev();
+        compared.find(|compared| Some(compared.index) == self.chosen)
     }
 
     /// The chosen endpoint's closest rival among those compared.
@@ -248,15 +317,16 @@ impl Receipt {
         self.cursor = None;
         self.chosen = None;
         self.fallback = None;
+        self.nobody = None;
         self.draws.clear();
         self.candidates.clear();
         self.excluded.clear();
     }
 
     pub(crate) fn end(&mut self, choice: &Result<(u32, Option<Fallback>), NoEndpoint>) {
-        if let Ok((index, fallback)) = choice {
-            self.chosen = Some(*index);
-            self.fallback = *fallback;
+        match choice {
+            Ok((index, fallback)) => (self.chosen, self.fallback) = (Some(*index), *fallback),
+            Err(reason) => self.nobody = Some(*reason),
         }
     }
 }
@@ -266,6 +336,8 @@ impl Receipt {
 pub(crate) struct Tape<'t> {
     pub(crate) written: &'t mut Receipt,
     source: Option<Source<'t>>,
+    /// Takes no slots.
+    dry: bool,
 }
 
 /// A recorded receipt and how far it has been read.
@@ -282,6 +354,15 @@ impl<'t> Tape<'t> {
         Self {
             written,
             source: None,
+            dry: false,
+        }
+    }
+
+    /// As above, but nothing is taken.
+    pub(crate) fn trying(written: &'t mut Receipt) -> Self {
+        Self {
+            dry: true,
+            ..Self::recording(written)
         }
     }
 
@@ -292,7 +373,11 @@ impl<'t> Tape<'t> {
             candidates: 0,
             excluded: 0,
         });
-        Self { written, source }
+        Self {
+            written,
+            source,
+            dry: true,
+        }
     }
 
     /// The next recorded exclusion, when it is of an endpoint tried before.
@@ -369,6 +454,7 @@ impl<'t> Tape<'t> {
     /// Takes a slot, or says whether the record has it taken.
     pub(crate) fn slot(&mut self, index: u32, candidate: &Candidate) -> Option<Refusal> {
         match &mut self.source {
+            None if self.dry => candidate.would_refuse(),
             None => candidate.acquire(),
             Some(source) => source.refusal(index, candidate),
         }

@@ -43,6 +43,12 @@ impl LabelSelector {
         self
     }
 
+    /// The labels asked for, by name.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<Arc<str>, Arc<str>> {
+        &self.labels
+    }
+
     /// Whether any endpoint will do when none with the labels can serve.
     #[must_use]
     pub fn falls_back(&self) -> bool {

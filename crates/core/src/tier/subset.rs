@@ -39,6 +39,12 @@ impl Subset {
         self.size
     }
 
+    /// Whose endpoints they are.
+    #[must_use]
+    pub fn caller(&self) -> &str {
+        &self.caller
+    }
+
     /// Leaves those of `members` that this caller uses, in the same order. O(n log n).
     ///
     /// Weights play no part: an endpoint of twice the weight gets twice the share where it is used, so

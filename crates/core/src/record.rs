@@ -1,0 +1,122 @@
+//! A snapshot as data: what it takes to build the same one again, elsewhere and later.
+
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+use crate::endpoint::{Admin, Endpoint};
+use crate::health::panic::PanicThreshold;
+use crate::membership::{DuplicateId, KeyPolicy, Membership};
+use crate::snapshot::{Snapshot, Standing};
+use crate::strategy::Strategy;
+use crate::tier::labels::LabelSelector;
+use crate::tier::subset::Subset;
+
+/// All that decisions on a snapshot follow from, beside what changes from moment to moment.
+///
+/// [`Snapshot::record`] writes it, [`SnapshotRecord::rebuild`] reads it: tables, schedules and tiers
+/// come out the same, so receipts of its generation can be derived again.
+#[derive(Clone, Debug)]
+pub struct SnapshotRecord {
+    /// The name of the cluster.
+    pub cluster: Arc<str>,
+    /// The number of the version, from 1.
+    pub generation: u64,
+    /// The strategy and its parameters.
+    pub strategy: Arc<dyn Strategy>,
+    /// The endpoints, in id order.
+    pub endpoints: Vec<RecordedEndpoint>,
+    /// Below which share of healthy endpoints all are used.
+    pub panic: PanicThreshold,
+    /// How keys are handled.
+    pub keys: KeyPolicy,
+    /// Where the caller is.
+    pub zone: Option<Arc<str>>,
+    /// How many endpoints of each tier the caller uses.
+    pub subset: Option<Subset>,
+    /// What requests may ask for, from view 1 on.
+    pub views: Vec<LabelSelector>,
+    /// The median latency of the endpoints, if it was known.
+    pub median: Option<Nanos>,
+}
+
+/// An endpoint in a [`SnapshotRecord`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedEndpoint {
+    /// As configured.
+    pub endpoint: Endpoint,
+    /// What its weight is scaled by, in 1/256.
+    pub factor: u16,
+    /// Whether it takes part.
+    pub standing: Standing,
+}
+
+impl Snapshot {
+    /// The snapshot as data. O(n).
+    #[must_use]
+    pub fn record(&self) -> SnapshotRecord {
+        let endpoints = self.endpoints.iter().enumerate();
+        let endpoint = |(at, endpoint): (usize, &Arc<Endpoint>)| RecordedEndpoint {
+            endpoint: Endpoint::clone(endpoint),
+            factor: self.origin.factors[at],
+            standing: self.standings[at],
+        };
+        SnapshotRecord {
+            cluster: Arc::clone(&self.cluster),
+            generation: self.generation,
+            strategy: Arc::clone(&self.strategy),
+            endpoints: endpoints.map(endpoint).collect(),
+            panic: self.origin.panic,
+            keys: self.origin.keys,
+            zone: self.origin.zone.clone(),
+            subset: self.origin.subset.clone(),
+            views: self.views.iter().map(|view| view.labels.clone()).collect(),
+            median: self.origin.median,
+        }
+    }
+
+    /// What the configured weight of the endpoint at a place is scaled by, in 1/256.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such place.
+    #[must_use]
+    pub fn factor(&self, index: usize) -> u16 {
+        self.origin.factors[index]
+    }
+}
+
+impl SnapshotRecord {
+    /// A snapshot that decides as the recorded one did, with endpoints of its own that nobody is at.
+    /// O(n log n) and the cost of the strategy's table.
+    ///
+    /// # Errors
+    ///
+    /// When an endpoint is listed twice.
+    pub fn rebuild(&self) -> Result<Snapshot, DuplicateId> {
+        let strategy = Arc::clone(&self.strategy);
+        let mut members = Membership::new(Arc::clone(&self.cluster), strategy);
+        members.set_panic(self.panic);
+        members.set_key_policy(self.keys);
+        members.set_zone(self.zone.clone());
+        members.set_subset(self.subset.clone());
+        members.set_views(self.views.clone());
+        for recorded in &self.endpoints {
+            let id = recorded.endpoint.shared_id();
+            if !members.upsert(recorded.endpoint.clone()) {
+                return Err(DuplicateId(id));
+            }
+            // It is there since the line above.
+            let _ = members.set_factor(&id, recorded.factor);
+            let _ = members.set_healthy(&id, recorded.standing != Standing::Unhealthy);
+            let admin = match recorded.standing {
+                Standing::Disabled => Admin::Disabled,
+                Standing::Draining => Admin::Draining,
+                Standing::Ready | Standing::Unhealthy => Admin::Enabled,
+            };
+            let _ = members.set_admin(&id, admin);
+        }
+        members.generation = self.generation.saturating_sub(1);
+        members.recorded_median = self.median;
+        Ok(members.snapshot())
+    }
+}
