@@ -149,12 +149,19 @@ struct Parts<'m> {
 struct Tier {
     in_service: Vec<u32>,
     healthy: Vec<u32>,
+    /// How many of those in service are damped.
+    damped: usize,
 }
 
 impl Tier {
+    /// Damped ones are known to come and go, so they are not counted, unless there is nobody else.
     fn health(&self) -> TierHealth {
+        let total = match self.in_service.len() - self.damped {
+            0 => self.in_service.len(),
+            total => total,
+        };
         TierHealth {
-            total: self.in_service.len() as u32,
+            total: total as u32,
             healthy: self.healthy.len() as u32,
         }
     }
@@ -165,6 +172,7 @@ impl Tier {
         Self {
             in_service: kept(&self.in_service),
             healthy: kept(&self.healthy),
+            damped: 0,
         }
     }
 }
@@ -175,14 +183,14 @@ impl<'m> Parts<'m> {
         let weight = if members.strategy.descriptor().traits.weighted {
             Member::effective_weight
         } else {
-            |member: &Member| u32::from(member.factor).max(1)
+            |member: &Member| u32::from(member.scale()).max(1)
         };
         let all = || members.members.values();
         Self {
             endpoints: all().map(|member| Arc::clone(&member.endpoint)).collect(),
             standings: all().map(Member::standing).collect(),
             weights: all().map(weight).collect(),
-            factors: all().map(|member| member.factor).collect(),
+            factors: all().map(Member::scale).collect(),
             median: members.recorded_median.or_else(|| members.median_latency()),
             members,
         }
@@ -216,8 +224,7 @@ impl<'m> Parts<'m> {
     fn tiers(&self, view: Option<&LabelSelector>) -> BTreeMap<u8, Tier> {
         let mut tiers: BTreeMap<u8, Tier> = BTreeMap::new();
         for ((index, endpoint), standing) in (0..).zip(&self.endpoints).zip(&self.standings) {
-            let in_service = matches!(standing, Standing::Ready | Standing::Unhealthy);
-            if !in_service || view.is_some_and(|selector| !selector.takes(endpoint)) {
+            if !standing.is_in_service() || view.is_some_and(|selector| !selector.takes(endpoint)) {
                 continue;
             }
             let tier = tiers.entry(endpoint.tier()).or_default();
@@ -231,6 +238,8 @@ impl<'m> Parts<'m> {
             }
             let ready = |index: &u32| self.standings[*index as usize] == Standing::Ready;
             tier.healthy = tier.in_service.iter().copied().filter(ready).collect();
+            let damped = |index: &&u32| self.standings[**index as usize] == Standing::Damped;
+            tier.damped = tier.in_service.iter().filter(damped).count();
         }
         tiers
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::load::{InFlight, PeakEwma};
+use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// Identifies an [`EndpointState`] for as long as the process lives; never used twice.
 ///
@@ -166,6 +167,8 @@ impl Admin {
 pub struct EndpointState {
     in_flight: InFlight,
     latency: PeakEwma,
+    /// Failures since the last success: beside the latency, which every success writes anyway.
+    failures_in_row: AtomicU32,
     serial: Serial,
 }
 
@@ -174,6 +177,7 @@ impl EndpointState {
         Self {
             in_flight: InFlight::default(),
             latency: PeakEwma::default(),
+            failures_in_row: AtomicU32::new(0),
             serial,
         }
     }
@@ -197,10 +201,29 @@ impl EndpointState {
         &self.latency
     }
 
+    /// Failures since the last success.
+    #[must_use]
+    pub fn failures_in_row(&self) -> u32 {
+        self.failures_in_row.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_failure(&self) {
+        self.failures_in_row.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Written only when there is something to forget, so that successes of many workers share the line.
+    #[inline]
+    pub(crate) fn forget_failures_in_row(&self) {
+        if self.failures_in_row() != 0 {
+            self.failures_in_row.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Forgets what is known of the endpoint but not what it is doing: it came back as another one.
     pub(crate) fn start_anew(&self) {
         self.in_flight.forgive();
         self.latency.forget();
+        self.forget_failures_in_row();
     }
 }
 

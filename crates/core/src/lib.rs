@@ -12,6 +12,7 @@
 //!   a new [`Snapshot`], [`Published`] whole.
 //! * [`Picker`] is the reader's side, one per worker: [`Picker::pick`] returns a [`Lease`], which
 //!   counts the request in flight until it is finished or dropped.
+//! * [`health::ClusterHealth`] decides which endpoints may be used, and how warm they are.
 //! * [`strategy`] holds the strategies and [`strategy::registry`] the one table that lists them.
 //!
 //! # Examples
@@ -41,7 +42,7 @@ mod clock;
 mod endpoint;
 mod gate;
 pub mod hash;
-mod health;
+pub mod health;
 mod load;
 mod math;
 mod membership;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use crate::assembly::{assemble, median};
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
+use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::load::Total;
 use crate::snapshot::{Snapshot, Standing};
@@ -78,8 +79,11 @@ pub struct Membership {
 pub(crate) struct Member {
     pub(crate) endpoint: Arc<Endpoint>,
     admin: Admin,
-    healthy: bool,
-    pub(crate) factor: u16,
+    pub(crate) condition: Condition,
+    /// What a strategy for weights makes of its weight, in 1/256.
+    factor: u16,
+    /// How far it has warmed up, in 1/256 of that.
+    warmth: u16,
     pub(crate) state: Arc<EndpointState>,
 }
 
@@ -89,16 +93,26 @@ impl Member {
             Admin::Disabled => Standing::Disabled,
             Admin::Draining => Standing::Draining,
             Admin::Enabled if self.endpoint.weight() == 0 => Standing::Draining,
-            Admin::Enabled if self.healthy => Standing::Ready,
-            Admin::Enabled => Standing::Unhealthy,
+            Admin::Enabled => match self.condition {
+                Condition::Usable => Standing::Ready,
+                Condition::Unhealthy => Standing::Unhealthy,
+                Condition::Ejected => Standing::Ejected,
+                Condition::Damped => Standing::Damped,
+            },
         }
+    }
+
+    /// What its weight is scaled by, in 1/256.
+    pub(crate) fn scale(&self) -> u16 {
+        let scaled = u32::from(self.factor) * u32::from(self.warmth) / u32::from(FULL_WEIGHT);
+        u16::try_from(scaled).unwrap_or(u16::MAX)
     }
 
     /// At least 1, so that an endpoint in service never starves.
     pub(crate) fn effective_weight(&self) -> u32 {
         match u32::from(self.endpoint.weight()) {
             0 => 0,
-            weight => (weight * u32::from(self.factor)).max(1),
+            weight => (weight * u32::from(self.scale())).max(1),
         }
     }
 }
@@ -170,8 +184,8 @@ impl Membership {
         if let Some(member) = self.members.get_mut(&id) {
             if member.endpoint.address() != endpoint.address() {
                 member.state.start_anew();
-                member.healthy = true;
-                member.factor = FULL_WEIGHT;
+                member.condition = Condition::Usable;
+                (member.factor, member.warmth) = (FULL_WEIGHT, FULL_WEIGHT);
             }
             member.endpoint = Arc::new(endpoint);
             return false;
@@ -188,8 +202,9 @@ impl Membership {
         let member = Member {
             endpoint: Arc::new(endpoint),
             admin: Admin::Enabled,
-            healthy: true,
+            condition: Condition::Usable,
             factor: FULL_WEIGHT,
+            warmth: FULL_WEIGHT,
             state,
         };
         self.members.insert(id, member);
@@ -263,11 +278,29 @@ impl Membership {
     ///
     /// When there is no endpoint of that id.
     pub fn set_healthy(&mut self, id: &str, healthy: bool) -> Result<(), UnknownEndpoint> {
-        self.member(id)?.healthy = healthy;
+        self.member(id)?.condition = if healthy {
+            Condition::Usable
+        } else {
+            Condition::Unhealthy
+        };
         Ok(())
     }
 
-    /// Scales an endpoint's weight, in 1/256: 256 is its configured weight.
+    /// Sets the condition of an endpoint and how far it has warmed up, in 1/256, and says whether either
+    /// is another one. One that returns begins without failures in a row.
+    pub(crate) fn set_condition(&mut self, id: &str, condition: Condition, warmth: u16) -> bool {
+        let Some(member) = self.members.get_mut(id) else {
+            return false;
+        };
+        let before = (member.condition, member.warmth);
+        if condition == Condition::Usable && before.0 != Condition::Usable {
+            member.state.forget_failures_in_row();
+        }
+        (member.condition, member.warmth) = (condition, warmth);
+        before != (condition, warmth)
+    }
+
+    /// Scales an endpoint's weight, in 1/256: 256 is its configured weight. Warm-up scales it further.
     ///
     /// # Errors
     ///

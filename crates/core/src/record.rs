@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint};
+use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
-use crate::membership::{DuplicateId, KeyPolicy, Membership};
+use crate::membership::{DuplicateId, FULL_WEIGHT, KeyPolicy, Membership};
 use crate::snapshot::{Snapshot, Standing};
 use crate::strategy::Strategy;
 use crate::tier::labels::LabelSelector;
@@ -107,12 +108,15 @@ impl SnapshotRecord {
             }
             // It is there since the line above.
             let _ = members.set_factor(&id, recorded.factor);
-            let _ = members.set_healthy(&id, recorded.standing != Standing::Unhealthy);
-            let admin = match recorded.standing {
-                Standing::Disabled => Admin::Disabled,
-                Standing::Draining => Admin::Draining,
-                Standing::Ready | Standing::Unhealthy => Admin::Enabled,
+            let (admin, condition) = match recorded.standing {
+                Standing::Disabled => (Admin::Disabled, Condition::Usable),
+                Standing::Draining => (Admin::Draining, Condition::Usable),
+                Standing::Ready => (Admin::Enabled, Condition::Usable),
+                Standing::Unhealthy => (Admin::Enabled, Condition::Unhealthy),
+                Standing::Ejected => (Admin::Enabled, Condition::Ejected),
+                Standing::Damped => (Admin::Enabled, Condition::Damped),
             };
+            members.set_condition(&id, condition, FULL_WEIGHT);
             let _ = members.set_admin(&id, admin);
         }
         members.generation = self.generation.saturating_sub(1);

@@ -25,11 +25,22 @@ pub enum Standing {
     Ready,
     /// It failed its checks.
     Unhealthy,
+    /// It failed requests, and is out for a while.
+    Ejected,
+    /// It failed its checks so often that it is out for a while, and not counted for panic.
+    Damped,
 }
 
 impl Standing {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Disabled, Self::Draining, Self::Ready, Self::Unhealthy];
+    pub const ALL: [Self; 6] = [
+        Self::Disabled,
+        Self::Draining,
+        Self::Ready,
+        Self::Unhealthy,
+        Self::Ejected,
+        Self::Damped,
+    ];
 
     /// The standing of that word.
     #[must_use]
@@ -37,7 +48,7 @@ impl Standing {
         Self::ALL.into_iter().find(|known| known.as_str() == word)
     }
 
-    /// The word for it in the API.
+    /// The word for it in logs of decisions; the API says "unhealthy" of damped ones.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +56,15 @@ impl Standing {
             Self::Draining => "draining",
             Self::Ready => "ready",
             Self::Unhealthy => "unhealthy",
+            Self::Ejected => "ejected",
+            Self::Damped => "damped",
         }
+    }
+
+    /// Whether it would take requests if it were well.
+    #[must_use]
+    pub const fn is_in_service(self) -> bool {
+        !matches!(self, Self::Disabled | Self::Draining)
     }
 }
 

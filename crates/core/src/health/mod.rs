@@ -1,3 +1,23 @@
 //! May an endpoint be used, as far as its condition goes?
+//!
+//! Pure state machines, fed with what happened and the time. [`ClusterHealth`] holds those of a
+//! cluster: what its checks say ([`active`]), what its requests say ([`outlier`]), and how far it has
+//! warmed up since it came or returned ([`slow_start`]). What an endpoint may do follows from the
+//! worst of these and of what operators want of it.
 
+mod active;
+mod cluster;
+mod flap;
+mod outlier;
 pub(crate) mod panic;
+mod passive;
+mod schedule;
+mod slow_start;
+mod state;
+
+pub use active::{ActivePolicy, Initial, ProbeResult};
+pub use cluster::{ClusterHealth, Happening, HealthPolicy, Listed, Verdict};
+pub use outlier::{Observed, OutlierPolicy};
+pub use schedule::ProbeSchedule;
+pub use slow_start::SlowStart;
+pub use state::{Cause, Condition, Health, Transition};

@@ -14,6 +14,8 @@ pub enum Outcome {
     Failure,
     /// The endpoint answered.
     Success,
+    /// The endpoint answered that this was too much for it: no failure in a row, and the end of none.
+    TooMuch,
 }
 
 /// A request in flight at the endpoint that was chosen for it.
@@ -83,6 +85,7 @@ impl<'s> Lease<'s> {
         let (terms, took) = (self.terms, now.since(self.started));
         self.state.latency().observe(took, now, terms.latency_decay);
         self.state.in_flight().tidy(now, terms.failure_half_life);
+        self.state.forget_failures_in_row();
     }
 
     /// Reports how the request ended, at `now`: how long it took is the endpoint's latency, and a
@@ -95,8 +98,10 @@ impl<'s> Lease<'s> {
                 let took = took.max(terms.failure_latency);
                 latency.observe_failure(took, terms.typical_latency, now, terms.latency_decay);
                 in_flight.burden(now, terms.failure_half_life);
+                self.state.count_failure();
             }
             Outcome::Success => self.answered(now),
+            Outcome::TooMuch => latency.observe(took, now, terms.latency_decay),
             Outcome::Cancelled => {}
         }
         // Dropping it releases the slot.

@@ -1,0 +1,124 @@
+//! The words for how an endpoint is, and for what changes it.
+
+use std::sync::Arc;
+
+use crate::clock::Nanos;
+
+/// How an endpoint is, from best to worst: of two opinions the worse one counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Health {
+    /// Nothing speaks against it.
+    #[default]
+    Healthy,
+    /// It failed a check, and takes requests until it has failed enough of them.
+    Suspect,
+    /// It failed requests, and takes none for a while.
+    Ejected,
+    /// It was unhealthy and answers its checks again, not often enough yet.
+    Recovering,
+    /// It failed its checks, and takes no requests.
+    Unhealthy,
+}
+
+impl Health {
+    /// All of them, from best to worst.
+    pub const ALL: [Self; 5] = [
+        Self::Healthy,
+        Self::Suspect,
+        Self::Ejected,
+        Self::Recovering,
+        Self::Unhealthy,
+    ];
+
+    /// The word for it in the API and in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Suspect => "suspect",
+            Self::Ejected => "ejected",
+            Self::Recovering => "recovering",
+            Self::Unhealthy => "unhealthy",
+        }
+    }
+
+    /// Whether an endpoint in this state takes requests.
+    #[must_use]
+    pub const fn is_usable(self) -> bool {
+        matches!(self, Self::Healthy | Self::Suspect)
+    }
+}
+
+/// What decisions need to know of an endpoint's health.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Condition {
+    /// It takes requests.
+    #[default]
+    Usable,
+    /// It takes none since its checks failed.
+    Unhealthy,
+    /// It takes none for a while since its requests failed.
+    Ejected,
+    /// It takes none since it came and went too often. That is known of it, so it is not counted
+    /// where few healthy endpoints mean panic.
+    Damped,
+}
+
+/// Why an endpoint's health changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Checks failed.
+    ChecksFailed,
+    /// Checks passed.
+    ChecksPassed,
+    /// Requests failed, one after the other.
+    ConsecutiveFailures,
+    /// Too large a part of its requests failed.
+    FailureRate,
+    /// Its answers took much longer than those of the others.
+    Latency,
+    /// The time of its ejection is over.
+    EjectionOver,
+    /// Another address under the same id: nothing is known of it.
+    NewAddress,
+    /// What had found it unhealthy was turned off.
+    TurnedOff,
+}
+
+impl Cause {
+    /// Those of ejections.
+    pub const OF_EJECTIONS: [Self; 3] =
+        [Self::ConsecutiveFailures, Self::FailureRate, Self::Latency];
+
+    /// The word for it in events and in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ChecksFailed => "checks_failed",
+            Self::ChecksPassed => "checks_passed",
+            Self::ConsecutiveFailures => "consecutive_failures",
+            Self::FailureRate => "failure_rate",
+            Self::Latency => "latency",
+            Self::EjectionOver => "ejection_over",
+            Self::NewAddress => "new_address",
+            Self::TurnedOff => "turned_off",
+        }
+    }
+}
+
+/// An endpoint's health changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// Which one's.
+    pub id: Arc<str>,
+    /// What it was.
+    pub from: Health,
+    /// What it is.
+    pub to: Health,
+    /// Why, in a word.
+    pub cause: Cause,
+    /// What was seen, and what will end it, in words.
+    pub evidence: String,
+    /// When it ends, if it ends by itself; before that it does not.
+    pub until: Option<Nanos>,
+}
