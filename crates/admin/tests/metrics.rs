@@ -42,6 +42,7 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_decisions_total", "counter", 2 * 4),
             ("evenkeel_endpoint_weight", "gauge", 2 * 2),
             ("evenkeel_in_flight", "gauge", 2),
+            ("evenkeel_log_dropped_total", "counter", 2),
             ("evenkeel_panic", "gauge", 2),
             (
                 "evenkeel_request_duration_seconds",

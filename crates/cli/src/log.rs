@@ -8,7 +8,7 @@ use tracing::level_filters::LevelFilter;
 use crate::output;
 
 /// Begins to log. Only the first call counts.
-pub(crate) fn start(log: Log) {
+pub(crate) fn start(log: &Log) {
     let level = match log.level {
         Level::Error => LevelFilter::ERROR,
         Level::Warn => LevelFilter::WARN,

@@ -21,6 +21,8 @@ type Read<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
 pub struct Environment<'a> {
     variable: Box<Variable<'a>>,
     read: Box<Read<'a>>,
+    /// What paths are relative to.
+    folder: PathBuf,
 }
 
 impl<'a> Environment<'a> {
@@ -32,6 +34,7 @@ impl<'a> Environment<'a> {
         Self {
             variable: Box::new(variable),
             read: Box::new(read),
+            folder: PathBuf::new(),
         }
     }
 
@@ -45,10 +48,17 @@ impl<'a> Environment<'a> {
     #[must_use]
     pub fn process(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
-        Self::new(
+        let beside = folder.clone();
+        let process = Self::new(
             |name| std::env::var(name).ok(),
-            move |path| read_file(&folder.join(path)),
-        )
+            move |path| read_file(&beside.join(path)),
+        );
+        Self { folder, ..process }
+    }
+
+    /// Where a path leads that the text names.
+    pub(crate) fn beside(&self, path: &Path) -> PathBuf {
+        self.folder.join(path)
     }
 
     pub(crate) fn read(&self, path: &Path) -> io::Result<String> {

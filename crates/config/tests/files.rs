@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use evenkeel_config::{
-    Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits, LoadError,
-    LogFormat, Retry, RetryOn, Runtime, Timeouts, Workers, load, parse,
+    AccessFormat, Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits,
+    LoadError, LogFormat, Retry, RetryOn, Runtime, Timeouts, Workers, load, parse,
 };
 use evenkeel_core::{KeyPolicy, MissingKey, Nanos, PanicThreshold, RetryPolicy};
 
@@ -29,7 +29,7 @@ token_file = "admin.token"
 [log]
 level = "debug"
 format = "json"
-access = false
+access = { path = "logs/access.log", format = "common", sample = 0.25 }
 decision = false
 
 [runtime]
@@ -125,6 +125,7 @@ fn the_shortest_file_has_defaults_in_all_things() {
         (config.log.level, config.log.format),
         (Level::Info, LogFormat::Text)
     );
+    assert_eq!(config.log.access, None);
     assert_eq!(config.runtime, Runtime::default());
     let [listener] = &config.listeners[..] else {
         panic!("one listener");
@@ -201,6 +202,9 @@ fn every_key_arrives() {
         (config.log.level, config.log.format),
         (Level::Debug, LogFormat::Json)
     );
+    let access = config.log.access.as_ref().expect("an access log");
+    assert_eq!(access.path, Path::new("logs/access.log"));
+    assert_eq!((access.format, access.sample), (AccessFormat::Common, 0.25));
     assert_eq!(config.runtime.workers.count(64), 3);
     assert_eq!(config.runtime.drain_timeout, Duration::from_secs(5));
     assert_eq!(config.runtime.instance.as_deref(), Some("gw-1"));

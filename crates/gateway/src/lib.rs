@@ -10,6 +10,7 @@
 
 #![deny(missing_docs)]
 
+mod access;
 mod affinity;
 mod clock;
 mod cluster;

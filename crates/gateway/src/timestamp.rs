@@ -1,8 +1,12 @@
-//! Times as people and programs read them: RFC 3339, in UTC.
+//! Times as people and programs read them, in UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// `2026-01-31T23:59:59.123Z`; times before 1970 count as its beginning.
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// By RFC 3339, `2026-01-31T23:59:59.123Z`; times before 1970 count as its beginning.
 #[must_use]
 pub fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -11,6 +15,16 @@ pub fn rfc3339(time: SystemTime) -> String {
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     let millis = since.subsec_millis();
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// As the common log format has it, `31/Jan/2026:23:59:59 +0000`.
+pub(crate) fn clf(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let seconds = since.as_secs();
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let month = MONTHS[(month as usize + 11) % 12];
+    format!("{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000")
 }
 
 /// Year, month and day of a day since 1970.
@@ -51,6 +65,8 @@ mod tests {
             let time = UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_millis(millis);
             assert_eq!(rfc3339(time), text);
         }
+        let leap = UNIX_EPOCH + Duration::from_secs(951_782_400);
+        assert_eq!(clf(leap), "29/Feb/2000:00:00:00 +0000");
         assert!(rfc3339(UNIX_EPOCH - Duration::from_secs(1)).starts_with("1970"));
     }
 }

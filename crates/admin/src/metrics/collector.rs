@@ -20,6 +20,9 @@ const OUTCOMES: [&str; 4] = ["picked", "fallback", "none", "queued"];
 /// How tries end that are not the first ones.
 const RETRIES: [&str; 3] = ["success", "failure", "over_budget"];
 
+/// The logs whose lines may be dropped.
+const LOGS: [&str; 2] = ["access", "decision"];
+
 /// Writes the metrics of a gateway.
 #[derive(Debug)]
 pub(super) struct Collector {
@@ -47,6 +50,7 @@ impl prometheus_client::collector::Collector for Collector {
         connections(&mut encoder, &self.control)?;
         rejected(&mut encoder, &self.control)?;
         reloads(&mut encoder, &self.control)?;
+        dropped(&mut encoder, &self.control)?;
         build(&mut encoder)
     }
 }
@@ -216,6 +220,18 @@ fn reloads(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(),
     let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
     for (result, count) in ["success", "failure"].into_iter().zip(control.reloads()) {
         counter(&mut family, &[("result", result)], count)?;
+    }
+    Ok(())
+}
+
+fn dropped(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let help = "Lines of a log that could not be written in time, or at all";
+    let mut family = encoder.encode_descriptor("log_dropped", help, None, MetricType::Counter)?;
+    let logs = control.logs();
+    for name in LOGS {
+        let log = logs.iter().find(|log| log.name() == name);
+        let count = log.map_or(0, |log| log.dropped());
+        counter(&mut family, &[("log", name)], count)?;
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ impl Serve {
         // Before it is read: what changes in between is noticed then.
         let seen = self.config.as_deref().and_then(Fingerprint::of);
         let config = self.config()?;
-        log::start(config.log);
+        log::start(&config.log);
         let file = self.config.map(|path| (path, seen));
         event_loop()?.block_on(serve(&config, file))
     }

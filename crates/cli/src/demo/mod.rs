@@ -49,7 +49,7 @@ pub(crate) struct Plan {
 
 /// Runs the demo to its end.
 pub(crate) fn run(plan: Plan) -> Outcome {
-    log::start(evenkeel_config::Log {
+    log::start(&evenkeel_config::Log {
         level: evenkeel_config::Level::Warn,
         ..evenkeel_config::Log::default()
     });

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::cluster::Cluster;
@@ -74,13 +75,46 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The log on stderr.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is written down: of the process to stderr, of requests to files.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
-    /// The least urgent lines that are written.
+    /// The least urgent lines that are written to stderr.
     pub level: Level,
-    /// How lines look.
+    /// How lines on stderr look.
     pub format: LogFormat,
+    /// A line for each request; none: off.
+    pub access: Option<AccessLog>,
+}
+
+/// The log of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccessLog {
+    /// The file that lines are appended to; `-` is stdout.
+    pub path: PathBuf,
+    /// How lines look.
+    pub format: AccessFormat,
+    /// The share of requests that are logged, 0 to 1.
+    pub sample: f64,
+}
+
+impl Default for AccessLog {
+    fn default() -> Self {
+        Self {
+            path: "access.jsonl".into(),
+            format: AccessFormat::Json,
+            sample: 1.0,
+        }
+    }
+}
+
+/// How lines of the access log look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessFormat {
+    /// An object for each line.
+    #[default]
+    Json,
+    /// The common log format, with more behind it.
+    Common,
 }
 
 /// How urgent a line of the log is.

@@ -3,11 +3,13 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU16;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use crate::model::config::{Admin, Level, Log, LogFormat, Runtime, Token, Workers};
+use crate::model::config::{
+    AccessFormat, AccessLog, Admin, Level, Log, LogFormat, Runtime, Token, Workers,
+};
 use crate::raw::descend::Sub;
 use crate::raw::section::{Entry, Section};
 use crate::raw::walk::Walk;
@@ -101,7 +103,41 @@ pub(super) fn log(walk: &mut Walk<'_>, top: &Section<'_>) -> Log {
         Some("json") => LogFormat::Json,
         _ => LogFormat::Text,
     };
-    Log { level, format }
+    Log {
+        level,
+        format,
+        access: access(walk, &section),
+    }
+}
+
+fn access(walk: &mut Walk<'_>, log: &Section<'_>) -> Option<AccessLog> {
+    let Sub::Table(section) = walk.table(log, "access") else {
+        return None;
+    };
+    let default = AccessLog::default();
+    let format = match walk.word(&section, "format") {
+        Some("common") => AccessFormat::Common,
+        _ => AccessFormat::Json,
+    };
+    Some(AccessLog {
+        path: file_to_write(walk, &section, "path").unwrap_or(default.path),
+        format,
+        sample: walk.share(&section, "sample").unwrap_or(default.sample),
+    })
+}
+
+/// A file that is written, relative to the configuration; `-` is stdout.
+fn file_to_write(walk: &mut Walk<'_>, section: &Section<'_>, name: &str) -> Option<PathBuf> {
+    let environment = walk.environment();
+    let entry = section.get(name)?;
+    let path = walk.parsed(&entry, |text| match text {
+        "" => Err(Mistake::new("\"\" is not the path of a file", "")),
+        _ => Ok(PathBuf::from(text)),
+    })?;
+    if path == Path::new("-") {
+        return Some(path);
+    }
+    Some(environment.map_or(path.clone(), |environment| environment.beside(&path)))
 }
 
 pub(super) fn runtime(walk: &mut Walk<'_>, top: &Section<'_>) -> Runtime {

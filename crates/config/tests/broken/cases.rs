@@ -166,7 +166,11 @@ pub(super) const LISTENER: &[Case] = &[
     ("[log]\nlevel = \"inf\"\nformat = 1\naccess = {}\ndecision = false", &[
         "4:9 error: log.level = \"inf\" is not known, did you mean \"info\"?",
         "5:10 error: log.format = 1 is not \"text\" or \"json\"",
-        "6:1 error: log.access is not supported yet",
+    ]),
+    ("[log]\naccess = { path = \"\", format = \"xml\", sample = 2 }", &[
+        "4:19 error: log.access.path: \"\" is not the path of a file",
+        "4:32 error: log.access.format = \"xml\" is not known",
+        "4:48 error: log.access.sample = 2 is not a number from 0 to 1",
     ]),
     ("[runtime]\nworkers = 0", &[
         "4:11 error: runtime.workers = 0 is not \"auto\" or a whole number from 1 to 1024",

@@ -25,11 +25,11 @@ use crate::upstream::{Carrier, Connected, LocalEndpoint, connect};
 /// # Errors
 ///
 /// When no answer has been relayed to its end; the error says whose fault it is, and where.
-pub(super) async fn attempt(
+pub(super) async fn attempt<'v>(
     client: &mut Client,
     request: &mut Request,
-    at: &Try<'_>,
-    tries: &Tries<'_>,
+    at: &Try<'v>,
+    tries: &Tries<'v>,
 ) -> Result<Finished, Failure> {
     let (endpoint, policies) = (at.endpoint(), at.policies());
     if at.is_retry() {
@@ -37,7 +37,7 @@ pub(super) async fn attempt(
     }
     let now = client.worker.alarms.now();
     if let Some(carrier) = endpoint.take_idle(now, policies.pool_idle_timeout) {
-        match relay(client, request, carrier, policies, tries).await {
+        match relay(client, request, carrier, at, tries).await {
             Err(Failure::Endpoint(_, Point::Silent)) if may_replace(request.repeatable()) => {
                 request.upload.rewind();
             }
@@ -45,8 +45,9 @@ pub(super) async fn attempt(
         }
     }
     let connected = connect_for(client, endpoint, policies).await?;
+    at.connected(&client.worker, now);
     let carrier = Carrier::new(endpoint, connected);
-    relay(client, request, carrier, policies, tries).await
+    relay(client, request, carrier, at, tries).await
 }
 
 /// Fails when the client has gone: nothing is tried again for nobody.
@@ -88,36 +89,36 @@ async fn connect_for(
     .await
 }
 
-async fn relay(
+async fn relay<'v>(
     client: &mut Client,
     request: &mut Request,
     mut carrier: Carrier,
-    policies: &Policies,
-    tries: &Tries<'_>,
+    at: &Try<'v>,
+    tries: &Tries<'v>,
 ) -> Result<Finished, Failure> {
     let finished = {
-        let mut relay = Relay::new(client, carrier.stream(), request, policies, tries);
+        let mut relay = Relay::new(client, carrier.stream(), request, at, tries);
         poll_fn(|cx| relay.poll(cx)).await?
     };
-    give_back(client, carrier, finished, policies);
+    give_back(client, carrier, finished, at.policies());
     Ok(finished)
 }
 
 /// Relays an answer that has begun.
-pub(super) async fn relay_found(
+pub(super) async fn relay_found<'v>(
     client: &mut Client,
     request: &mut Request,
     found: Found,
-    policies: &Policies,
-    tries: &Tries<'_>,
+    at: &Try<'v>,
+    tries: &Tries<'v>,
 ) -> Result<Finished, Failure> {
     let Found { mut carrier, inbox } = found;
     let finished = {
-        let relay = Relay::new(client, carrier.stream(), request, policies, tries);
+        let relay = Relay::new(client, carrier.stream(), request, at, tries);
         let mut relay = relay.reading(inbox);
         poll_fn(|cx| relay.poll(cx)).await?
     };
-    give_back(client, carrier, finished, policies);
+    give_back(client, carrier, finished, at.policies());
     Ok(finished)
 }
 

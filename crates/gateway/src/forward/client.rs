@@ -14,6 +14,7 @@ use tokio::io::AsyncWrite;
 
 use super::exchange::{After, exchange};
 use super::request::{Request, TOO_SLOW};
+use crate::access::{Ending, Noted};
 use crate::cluster::CodeClass;
 use crate::listener::{Listener, Seat};
 use crate::stream::Stream;
@@ -55,6 +56,10 @@ pub(crate) fn serve(
         alarm: worker.alarms.alarm(),
         peer: peer.map_or_else(|| "unknown".into(), |peer| peer.to_string().into()),
         request_id: String::new(),
+        notes: match &worker.access {
+            Some(_) => Noted::on(),
+            None => Noted::default(),
+        },
         ended: false,
         switched: None,
     };
@@ -76,6 +81,8 @@ pub(super) struct Client {
     /// The id of the request in hand; its memory serves the next one too.
     pub(super) request_id: String,
     pub(super) trusted: bool,
+    /// What happens to the request in hand, for the access log.
+    pub(super) notes: Noted,
     /// The client has ended its side.
     ended: bool,
     /// The endpoint that it speaks another protocol with from now on.
@@ -205,10 +212,38 @@ impl Client {
             cluster.counters.own.finish(class, Nanos(0));
         }
         let mut out = self.worker.buffers.output();
-        gateway_reply(&mut out, &GatewayReply::refused(reject, ""));
-        if self.send(&out).await.is_ok() {
+        let reply = GatewayReply::refused(reject, "");
+        gateway_reply(&mut out, &reply);
+        let sent = self.send(&out).await.is_ok();
+        self.notes.note(|notes| {
+            if !notes.has_begun() {
+                self.request_id.clear();
+            }
+            notes.refused(reply.status, reply.error);
+            notes.passed_on(body_len(&out));
+        });
+        self.log_request(0);
+        if sent {
             self.close().await;
         }
+    }
+
+    /// Writes the request in hand to the access log, if there is one.
+    #[inline]
+    pub(super) fn log_request(&self, bytes_in: u64) {
+        self.notes.note(|notes| {
+            let Some(log) = &self.worker.access else {
+                return;
+            };
+            let ending = Ending {
+                now: self.worker.now(),
+                request_id: &self.request_id,
+                listener: self.listener().name(),
+                client: self.peer_ip,
+                bytes_in,
+            };
+            notes.finish(log, &ending);
+        });
     }
 
     /// Sends an answer of our own.
@@ -267,6 +302,12 @@ impl Drop for Client {
         let connections = &self.worker.connections;
         connections.set(connections.get() - 1);
     }
+}
+
+/// How long the body of an answer of the gateway's own is, in bytes.
+pub(super) fn body_len(answer: &[u8]) -> u64 {
+    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+    end.map_or(0, |end| (answer.len() - end - 4) as u64)
 }
 
 /// Empty lines before a request are no request.

@@ -7,13 +7,14 @@ use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
 use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_redirect, gateway_reply};
 
 use super::attempt::attempt;
-use super::client::Client;
+use super::client::{Client, body_len};
 use super::hedge::{hedge_after, race};
 use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
 use super::tries::{Tries, Try, Views};
 use super::tunnel::{Peer, Tunnel};
+use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
 use crate::listener::RETRY_AFTER;
 use crate::route::{Destination, RedirectTo};
@@ -22,6 +23,9 @@ use crate::worker::buffer::Inbox;
 
 /// What the client is told when there is no descriptor for a connection to an endpoint.
 const NO_DESCRIPTOR: &str = "the gateway has as many connections as it has descriptors for";
+
+/// The status of an answer that switches to another protocol.
+const SWITCHED: u16 = 101;
 
 /// What becomes of the client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +53,7 @@ pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After
         }
         Destination::Redirect(ref redirect) => send_elsewhere(client, &request, redirect).await,
     };
+    client.log_request(request.upload.body_bytes());
     let pending = request.upload.into_pending();
     client.worker.buffers.recycle(pending);
     after
@@ -59,7 +64,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     let views = Views::default();
     let mut ctx = PickContext::at(request.started);
     ctx.key = request.way.key;
-    let tries = Tries::new(cluster, &views, ctx);
+    let tries = Tries::new(cluster, &views, ctx, client.notes.clone());
     let mut at = match tries.first(request) {
         Ok(at) => at,
         Err(reason) => return unavailable(client, request, cluster, reason).await,
@@ -78,6 +83,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
             Ok(finished) => return settle(client, request, at, &tries, finished),
             Err(failure) => failure,
         };
+        at.failed(&failure);
         let now = client.worker.now();
         if let Failure::Endpoint(_, point) = failure {
             tries.grant(point, request, at.policies(), now);
@@ -108,6 +114,7 @@ fn settle(
     let class = CodeClass::of(finished.status);
     let took = now.since(request.started);
     at.endpoint().counters.finish(class, took);
+    client.notes.note(|notes| notes.answered(finished.status));
     let failed = at.policies().retry.is_failure(finished.status);
     if at.is_retry() {
         tries.ended(!failed);
@@ -135,6 +142,7 @@ async fn switch(client: &mut Client, request: &Request, at: Try<'_>, tries: &Tri
     at.endpoint()
         .counters
         .finish(CodeClass::Informational, took);
+    client.notes.note(|notes| notes.answered(SWITCHED));
     if at.is_retry() {
         tries.ended(true);
     }
@@ -159,6 +167,9 @@ async fn switch(client: &mut Client, request: &Request, at: Try<'_>, tries: &Tri
         tunnel.poll(cx)
     })
     .await;
+    let passed = tunnel.passed();
+    client.notes.note(|notes| notes.tunnelled(passed));
+    at.ended(&client.worker);
     After::Abort
 }
 
@@ -181,6 +192,7 @@ impl Failed {
         let endpoint = at.endpoint();
         let (fault, point) = match self.failure {
             Failure::ClientGone => {
+                client.notes.note(Notes::cancelled);
                 endpoint.counters.finish(CodeClass::Cancelled, took);
                 at.finish(Outcome::Cancelled, self.now);
                 return After::Abort;
@@ -188,6 +200,9 @@ impl Failed {
             Failure::Client(reject, answered) => {
                 at.finish(Outcome::Cancelled, self.now);
                 if answered {
+                    client
+                        .notes
+                        .note(|notes| notes.cut("http_request_error", Source::Client));
                     endpoint.counters.finish(CodeClass::Cancelled, took);
                     return After::Abort;
                 }
@@ -210,6 +225,9 @@ impl Failed {
             client.worker.shared.resolver.ask();
         }
         if point == Point::Begun {
+            client
+                .notes
+                .note(|notes| notes.cut(fault.error.word(), Source::Endpoint));
             endpoint.counters.finish(CodeClass::ServerError, took);
             if request.version == Version::Http10 {
                 client.reset_at_end();
@@ -273,6 +291,7 @@ async fn send_elsewhere(client: &mut Client, request: &Request, redirect: &Redir
     let RedirectTo { status, location } = redirect;
     let (id, version) = (&client.request_id, request.version);
     let keep_alive = request.keep_alive && request.is_read() && !client.is_leaving();
+    client.notes.note(|notes| notes.redirected(*status));
     let mut out = client.worker.buffers.output();
     gateway_redirect(&mut out, *status, location, id, version, keep_alive);
     deliver(client, out, keep_alive).await
@@ -284,6 +303,9 @@ async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<
     reply.head = request.method == Method::Head;
     reply.keep_alive = request.keep_alive && request.is_read() && !refused && !client.is_leaving();
     let keep_alive = reply.keep_alive;
+    client
+        .notes
+        .note(|notes| notes.refused(reply.status, reply.error));
     reply.request_id = &client.request_id;
     let mut out = client.worker.buffers.output();
     gateway_reply(&mut out, &reply);
@@ -293,6 +315,10 @@ async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<
 /// Sends an answer of the gateway's own.
 async fn deliver(client: &mut Client, out: Vec<u8>, keep_alive: bool) -> After {
     let sent = client.send(&out).await;
+    client.notes.note(|notes| match &sent {
+        Ok(()) => notes.passed_on(body_len(&out)),
+        Err(_) => notes.cancelled(),
+    });
     client.worker.buffers.recycle(out);
     match sent {
         Err(_) => After::Abort,

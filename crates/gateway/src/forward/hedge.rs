@@ -70,8 +70,9 @@ pub(super) async fn race<'v>(
     };
     let now = client.worker.now();
     if let Some(result) = first {
-        let Err(Failure::Endpoint(_, point @ (Point::Connect | Point::Silent | Point::Late))) =
-            result
+        let Err(
+            failure @ Failure::Endpoint(_, point @ (Point::Connect | Point::Silent | Point::Late)),
+        ) = &result
         else {
             return result;
         };
@@ -80,14 +81,17 @@ pub(super) async fn race<'v>(
         };
         // It is paid for and under way, so it goes on alone.
         let failed = std::mem::replace(at, next);
+        failed.failed(failure);
         failed.note_failure(tries);
         failed.finish(Outcome::Failure, now);
-        if point == Point::Connect {
+        if *point == Point::Connect {
             client.worker.shared.resolver.ask();
         }
         second.wait_alone(client, request).await?;
     } else if let Some(next) = second.take_try() {
-        std::mem::replace(at, next).finish(Outcome::Cancelled, now);
+        let overtaken = std::mem::replace(at, next);
+        overtaken.failed(&Failure::ClientGone);
+        overtaken.finish(Outcome::Cancelled, now);
     }
     let Some(found) = second.found.take() else {
         // Only what was found ends the waiting.
@@ -95,7 +99,7 @@ pub(super) async fn race<'v>(
     };
     at.note(&mut request.way);
     request.upload.was_sent_elsewhere();
-    relay_found(client, request, found, at.policies(), tries).await
+    relay_found(client, request, found, at, tries).await
 }
 
 /// The second try, from before it is made up to the first byte of its answer.
@@ -182,6 +186,7 @@ impl<'t, 'v> Second<'t, 'v> {
         let now = self.worker.now();
         match failure {
             Failure::Endpoint(..) => {
+                at.failed(failure);
                 at.note_failure(self.tries);
                 at.finish(Outcome::Failure, now);
             }

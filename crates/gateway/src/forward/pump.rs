@@ -100,6 +100,11 @@ impl Pump {
         &mut self.pending
     }
 
+    /// How many bytes of body have come.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.body
+    }
+
     /// Whether the whole body has been read.
     pub(super) fn is_staged(&self) -> bool {
         self.complete
@@ -162,6 +167,15 @@ impl Pump {
             }
         }
         Ok(())
+    }
+
+    /// Puts what came behind a 101, which is HTTP no more, behind its head.
+    #[cold]
+    pub(super) fn stage_rest(&mut self, inbox: &mut Inbox) {
+        let rest = inbox.data();
+        self.pending.extend_from_slice(rest);
+        self.body += rest.len() as u64;
+        inbox.consume(rest.len());
     }
 
     /// Stages the next piece of the body; what needs no other form and is not kept stays where it

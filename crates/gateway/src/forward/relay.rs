@@ -9,7 +9,7 @@ use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::request::{self, Request, TOO_SLOW};
 use super::retry::Point;
-use super::tries::Tries;
+use super::tries::{Tries, Try};
 use crate::cluster::Policies;
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
@@ -34,6 +34,19 @@ pub(super) enum Failure {
     Gateway(ProxyError),
     /// Its answer was given up for another try.
     Unwanted,
+}
+
+impl Failure {
+    /// The word for it in logs; none for an answer that has a status of its own.
+    pub(super) fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::ClientGone => Some("cancelled"),
+            Self::Client(..) => Some(ProxyError::HttpRequestError.word()),
+            Self::Endpoint(fault, _) => Some(fault.error.word()),
+            Self::Gateway(error) => Some(error.word()),
+            Self::Unwanted => None,
+        }
+    }
 }
 
 /// What an endpoint did wrong.
@@ -94,6 +107,7 @@ pub(super) struct Relay<'r, 'v> {
     client: &'r mut Client,
     endpoint: &'r mut Stream,
     request: &'r mut Request,
+    at: &'r Try<'v>,
     policies: &'r Policies,
     tries: &'r Tries<'v>,
     inbox: Inbox,
@@ -117,15 +131,17 @@ impl<'r, 'v> Relay<'r, 'v> {
         client: &'r mut Client,
         endpoint: &'r mut Stream,
         request: &'r mut Request,
-        policies: &'r Policies,
+        at: &'r Try<'v>,
         tries: &'r Tries<'v>,
     ) -> Self {
+        let policies = at.policies();
         let buffers = &client.worker.buffers;
         let relay = Self {
             inbox: Inbox::new(buffers),
             download: Pump::new(buffers.output()),
             client,
             endpoint,
+            at,
             policies,
             tries,
             answer: None,
@@ -147,6 +163,7 @@ impl<'r, 'v> Relay<'r, 'v> {
     pub(super) fn reading(mut self, inbox: Inbox) -> Self {
         self.inbox = inbox;
         self.answered = true;
+        self.at.answer_begins(&self.client.worker);
         self
     }
 
@@ -259,6 +276,7 @@ impl<'r, 'v> Relay<'r, 'v> {
                 Ok(_) => {
                     self.answered = true;
                     self.tries.answer_begins();
+                    self.at.answer_begins(&self.client.worker);
                 }
             }
         }
@@ -277,6 +295,9 @@ impl<'r, 'v> Relay<'r, 'v> {
         let Some(head) = ResponseHead::parse(data, &RESPONSE_LIMITS, &mut slots, asked)? else {
             return Ok(Head::Partial);
         };
+        if !head.is_interim() {
+            self.at.has_status(head.status);
+        }
         let now = self.client.worker.alarms.now();
         if head.status >= 400
             && !self.has_answered_client()
@@ -321,17 +342,9 @@ impl<'r, 'v> Relay<'r, 'v> {
         }
         self.answer = Some(answer);
         if switched {
-            self.stage_rest();
+            self.download.stage_rest(&mut self.inbox);
         }
         Ok(Head::Final)
-    }
-
-    /// Puts what came behind a 101, which is HTTP no more, behind its head.
-    #[cold]
-    fn stage_rest(&mut self) {
-        let rest = self.inbox.data();
-        self.download.pending().extend_from_slice(rest);
-        self.inbox.consume(rest.len());
     }
 
     fn finished(&self) -> Finished {
@@ -390,6 +403,7 @@ impl<'r, 'v> Relay<'r, 'v> {
 
 impl Drop for Relay<'_, '_> {
     fn drop(&mut self) {
+        self.at.passed_on(self.download.body_bytes());
         let pending = std::mem::take(self.download.pending());
         self.client.worker.buffers.recycle(pending);
     }

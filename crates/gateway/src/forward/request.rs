@@ -7,7 +7,7 @@ use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::retry::Repeatable;
 use crate::cluster::Policies;
-use crate::route::Way;
+use crate::route::{Destination, Way};
 
 /// A time that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
@@ -61,6 +61,10 @@ impl Request {
             Some(given) => id.push_str(given),
             None => worker.make_request_id(id),
         }
+        client.notes.note(|notes| {
+            let log = worker.access.as_ref();
+            notes.begin(&head, log.is_some_and(|log| log.wants(id)));
+        });
         let mut out = worker.buffers.output();
         let via = Forward {
             client: &client.peer,
@@ -89,6 +93,16 @@ impl Request {
             upgrade: upgrade.map(Box::from),
             upload,
         };
+        client.notes.note(|notes| {
+            let cluster = match request.way.to {
+                Destination::Cluster(place) => Some(&client.entry.plan.clusters[place].cluster),
+                _ => None,
+            };
+            notes.goes_to(
+                cluster.map(|cluster| cluster.shared_name()),
+                request.started,
+            );
+        });
         let length = head.len;
         client.inbox.consume(length);
         request.with_body_so_far(client).map(Some)

@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext};
 
+use super::relay::Failure;
 use super::request::Request;
 use super::retry::{Point, may_repeat};
+use crate::access::Noted;
 use crate::cluster::Policies;
 use crate::route::Way;
 use crate::upstream::LocalEndpoint;
-use crate::worker::{ClusterWorker, WorkerView};
+use crate::worker::{ClusterWorker, Worker, WorkerView};
 
 /// One for each try but the first, and one for a last choice that finds nobody.
 const LATER: usize = Attempts::MAX;
@@ -49,6 +51,9 @@ pub(super) struct Try<'v> {
     lease: Lease<'v>,
     /// Not the first one.
     is_retry: bool,
+    notes: Noted,
+    /// Its place in the notes.
+    place: usize,
 }
 
 impl<'v> Try<'v> {
@@ -70,6 +75,45 @@ impl<'v> Try<'v> {
         self.is_retry
     }
 
+    /// Notes that there is a connection, which was asked for at `since`.
+    #[inline]
+    pub(super) fn connected(&self, worker: &Worker, since: Nanos) {
+        self.notes
+            .note(|notes| notes.connected(self.place, worker.now().since(since)));
+    }
+
+    /// Notes that something of an answer has come.
+    #[inline]
+    pub(super) fn answer_begins(&self, worker: &Worker) {
+        self.notes
+            .note(|notes| notes.answer_begins(self.place, worker.now()));
+    }
+
+    /// Notes the status of its answer.
+    #[inline]
+    pub(super) fn has_status(&self, status: u16) {
+        self.notes
+            .note(|notes| notes.has_status(self.place, status));
+    }
+
+    /// Notes how many bytes of its answer's body were passed on.
+    #[inline]
+    pub(super) fn passed_on(&self, bytes: u64) {
+        self.notes.note(|notes| notes.passed_on(bytes));
+    }
+
+    /// Notes why it failed.
+    pub(super) fn failed(&self, failure: &Failure) {
+        self.notes
+            .note(|notes| notes.failed(self.place, failure.word()));
+    }
+
+    /// Notes that what followed its answer has ended too.
+    pub(super) fn ended(&self, worker: &Worker) {
+        self.notes
+            .note(|notes| notes.ended(self.place, worker.now()));
+    }
+
     /// Counts that it failed, if it is a retry.
     pub(super) fn note_failure(&self, tries: &Tries<'_>) {
         if self.is_retry {
@@ -87,6 +131,7 @@ impl<'v> Try<'v> {
         if outcome == Outcome::Failure {
             self.endpoint().counters.fail();
         }
+        self.notes.note(|notes| notes.ended(self.place, now));
         self.lease.finish(outcome, now);
     }
 }
@@ -105,10 +150,16 @@ pub(super) struct Tries<'v> {
     aimed: Cell<Option<&'v WorkerView>>,
     /// A byte of an answer has come.
     has_begun: Cell<bool>,
+    notes: Noted,
 }
 
 impl<'v> Tries<'v> {
-    pub(super) fn new(cluster: &'v ClusterWorker, views: &'v Views, ctx: PickContext) -> Self {
+    pub(super) fn new(
+        cluster: &'v ClusterWorker,
+        views: &'v Views,
+        ctx: PickContext,
+        notes: Noted,
+    ) -> Self {
         Self {
             cluster,
             views,
@@ -117,6 +168,7 @@ impl<'v> Tries<'v> {
             nobody: Cell::new(None),
             aimed: Cell::new(None),
             has_begun: Cell::new(false),
+            notes,
         }
     }
 
@@ -140,10 +192,17 @@ impl<'v> Tries<'v> {
         let lease = self.cluster.pick(view, &ctx)?;
         let is_retry = ctx.attempts.count() > 0;
         ctx.attempts.push(lease.state().serial());
+        let mut place = 0;
+        self.notes.note(|notes| {
+            let endpoint = &view.endpoint(lease.index()).target.id;
+            place = notes.tries(endpoint, ctx.now);
+        });
         Ok(Try {
             view,
             lease,
             is_retry,
+            notes: self.notes.clone(),
+            place,
         })
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Tunnel<'t> {
 struct Flow {
     /// Bytes that were read or written.
     moved: u64,
+    /// Bytes that were written.
+    passed: u64,
     /// Its sender has said that no more comes.
     ended: bool,
     /// Nothing is left to do: its receiver has been told of the end, or takes nothing any more.
@@ -95,6 +97,10 @@ impl<'t> Tunnel<'t> {
     }
 
     /// How many bytes went to the endpoint so far, and how many to the client.
+    pub(super) fn passed(&self) -> [u64; 2] {
+        [self.up.passed, self.down.passed]
+    }
+
     fn moved(&self) -> u64 {
         self.up.moved + self.down.moved
     }
@@ -156,6 +162,7 @@ impl Flow {
             let count = ready!(write(to, inbox.data(), cx))?;
             inbox.consume(count);
             self.moved += count as u64;
+            self.passed += count as u64;
         }
         if self.ended {
             ready!(Pin::new(to).poll_shutdown(cx))?;

@@ -12,6 +12,7 @@ use super::shared::Shared;
 use crate::cluster::Cluster;
 use crate::event::{Event, EventKind, Events};
 use crate::listener::Listener;
+use crate::log::LineFile;
 use crate::worker::Command;
 
 /// How long a change waits for a worker that does not come round to it.
@@ -70,6 +71,13 @@ impl Control {
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.shared.events
+    }
+
+    /// The logs of requests that are written.
+    #[must_use]
+    pub fn logs(&self) -> Vec<Arc<LineFile>> {
+        let access = self.shared.access.iter();
+        access.map(|log| Arc::clone(&log.file)).collect()
     }
 
     /// Whether every listener accepts and the gateway is not about to leave.

@@ -7,6 +7,7 @@ use evenkeel_core::Published;
 use tokio::sync::{Mutex, Notify};
 
 use super::plan::Plan;
+use crate::access::AccessLog;
 use crate::clock::Clock;
 use crate::descriptors::Descriptors;
 use crate::event::Events;
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) resolver: Resolver,
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) events: Arc<Events>,
+    /// The log of requests, if there is one.
+    pub(crate) access: Option<AccessLog>,
     /// Held while a reload is under way.
     pub(crate) reloading: Mutex<()>,
     /// Reloads by how they ended: success, failure.

@@ -1,6 +1,7 @@
 //! Starting a gateway and ending it.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use super::control::Control;
 use super::median::follow_medians;
 use super::plan::Plan;
 use super::shared::Shared;
+use crate::access::AccessLog;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Site};
 use crate::descriptors::Descriptors;
@@ -43,6 +45,16 @@ pub enum StartError {
         /// Which one.
         error: DuplicateId,
     },
+    /// The file of a log cannot be written.
+    #[error("the file {path:?} of log.{log} cannot be opened: {error}")]
+    Log {
+        /// Which log.
+        log: &'static str,
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// The system gives no thread.
     #[error("cannot start a worker: {0}")]
     Worker(#[from] io::Error),
@@ -70,12 +82,15 @@ impl Gateway {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let count = config.runtime.workers.count(cores);
         let clusters = clusters(config)?;
+        let clock = Clock::start();
+        let access = access_log(config, clock)?;
         let (doors, sockets) = listen(config, count)?;
         let listeners = doors.len();
         let plan = Arc::new(Plan::new(config.clone(), clusters, doors));
         let plan = Arc::new(Published::new(plan));
         let shared = Arc::new(Shared {
-            clock: Clock::start(),
+            clock,
+            access,
             seed,
             resolver: Resolver::new(Arc::clone(&plan)),
             descriptors: Arc::new(Descriptors::new()),
@@ -155,6 +170,9 @@ impl Gateway {
                 tracing::error!("a worker ended by a panic");
             }
         }
+        if let Some(log) = &self.shared.access {
+            log.file.close().await;
+        }
     }
 }
 
@@ -168,6 +186,18 @@ impl Drop for Gateway {
         }
         self.shared.remove_files();
     }
+}
+
+fn access_log(config: &Config, clock: Clock) -> Result<Option<AccessLog>, StartError> {
+    let wanted = config.log.access.as_ref();
+    let opened = wanted.map(|wanted| {
+        AccessLog::open(wanted, clock).map_err(|error| StartError::Log {
+            log: "access",
+            path: wanted.path.clone(),
+            error,
+        })
+    });
+    opened.transpose()
 }
 
 fn clusters(config: &Config) -> Result<Vec<Arc<Cluster>>, StartError> {

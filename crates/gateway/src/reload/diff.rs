@@ -59,7 +59,7 @@ impl Diff {
 pub(super) fn in_force(old: &Config, new: &Config) -> Config {
     Config {
         admin: old.admin.clone(),
-        log: old.log,
+        log: old.log.clone(),
         runtime: Runtime {
             drain_timeout: new.runtime.drain_timeout,
             ..old.runtime.clone()

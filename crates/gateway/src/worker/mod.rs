@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{Nanos, Rng};
 
+use crate::access::{AccessLog, AccessWriter};
 use crate::clock::Clock;
 use crate::lifecycle::{Plan, Shared};
 use crate::route::PathBuffers;
@@ -39,6 +40,8 @@ pub(crate) struct Worker {
     /// For paths that are brought into normal form, and for targets that are rewritten.
     pub(crate) paths: RefCell<PathBuffers>,
     rng: RefCell<Rng>,
+    /// The log of requests, if there is one.
+    pub(crate) access: Option<AccessWriter>,
 }
 
 impl Worker {
@@ -50,6 +53,7 @@ impl Worker {
             buffers: Rc::default(),
             plan: RefCell::new(Rc::new(plan)),
             number,
+            access: shared.access.as_ref().and_then(AccessLog::writer),
             shared: Arc::clone(shared),
             draining: Cell::new(false),
             closing: Cell::new(false),

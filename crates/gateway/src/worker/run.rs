@@ -19,6 +19,9 @@ const COMMANDS: usize = 64;
 /// How often stale connections are looked for, in ticks.
 const TIDY_EVERY: u32 = 20;
 
+/// How often lines of logs are handed over, in ticks; readers are at most half a second behind.
+const FLUSH_EVERY: u32 = 4;
+
 /// How long those who were accepted last have to send their request, at most; they connected when we
 /// still seemed to be there.
 const LAST_CALL: Duration = Duration::from_millis(200);
@@ -196,6 +199,11 @@ async fn tick(worker: Rc<Worker>) {
         interval.tick().await;
         let now = worker.clock.now();
         worker.alarms.sweep(now);
+        if let Some(log) = &worker.access
+            && count % FLUSH_EVERY == 0
+        {
+            log.flush();
+        }
         if count % TIDY_EVERY == 0 {
             worker.tidy(now);
         }

@@ -3,6 +3,7 @@
 //! One binary for all of them, so that they link once; one file for each subject. Tests that answer
 //! a case of the log carry its number.
 
+mod access_log;
 mod answers;
 mod bodies;
 mod cancellation;

@@ -1,0 +1,178 @@
+//! What a line of the access log says.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use evenkeel_core::Nanos;
+use evenkeel_http1::{ProxyError, Version};
+
+/// A request that has ended, as the log tells it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// When the request began.
+    pub(super) time: SystemTime,
+    pub(super) request_id: &'a str,
+    pub(super) listener: &'a str,
+    /// None on a unix socket.
+    pub(super) client: Option<IpAddr>,
+    /// None when the request could not be read.
+    pub(super) asked: Option<&'a Asked>,
+    pub(super) cluster: Option<&'a str>,
+    pub(super) priority: &'static str,
+    /// The try that was heard last.
+    pub(super) heard: Option<&'a Attempt>,
+    pub(super) attempts: &'a [Attempt],
+    pub(super) status: u16,
+    /// In the words of RFC 9209, or `cancelled`.
+    pub(super) error: Option<&'static str>,
+    pub(super) source: Option<Source>,
+    pub(super) bytes_in: u64,
+    pub(super) bytes_out: u64,
+    /// Up to the first try.
+    pub(super) queue: Nanos,
+    /// Up to the first byte of the answer, if one came from an endpoint.
+    pub(super) first_byte: Option<Nanos>,
+    pub(super) total: Nanos,
+}
+
+/// What a client asked for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) method: Vec<u8>,
+    /// As it was sent, with its query.
+    pub(super) target: Vec<u8>,
+    pub(super) version: Version,
+    pub(super) host: Vec<u8>,
+    pub(super) user_agent: Vec<u8>,
+    pub(super) referer: Vec<u8>,
+}
+
+/// A try of a request.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    pub(super) endpoint: Arc<str>,
+    pub(super) started: Nanos,
+    /// How long a connection took; zero when one was kept.
+    pub(super) connect: Nanos,
+    pub(super) first_byte: Option<Nanos>,
+    /// None while it goes on.
+    pub(super) total: Option<Nanos>,
+    /// Of the answer, also of one that was given up for another try.
+    pub(super) status: Option<u16>,
+    pub(super) error: Option<&'static str>,
+}
+
+/// Where an error comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Client,
+    Endpoint,
+    Gateway,
+}
+
+impl Source {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Endpoint => "endpoint",
+            Self::Gateway => "gateway",
+        }
+    }
+
+    /// Who is the cause of an answer of the gateway's own.
+    pub(super) const fn of(error: ProxyError) -> Self {
+        match error {
+            ProxyError::HttpRequestError | ProxyError::HttpRequestDenied => Self::Client,
+            ProxyError::ConnectionLimitReached
+            | ProxyError::DestinationNotFound
+            | ProxyError::DestinationUnavailable
+            | ProxyError::ProxyInternalError => Self::Gateway,
+            _ => Self::Endpoint,
+        }
+    }
+}
+
+impl Line<'_> {
+    /// The endpoint that was heard last.
+    pub(super) fn endpoint(&self) -> Option<&str> {
+        self.heard.map(|attempt| &*attempt.endpoint)
+    }
+
+    /// How long the connection to it took.
+    pub(super) fn connect(&self) -> Nanos {
+        self.heard.map_or(Nanos(0), |attempt| attempt.connect)
+    }
+}
+
+/// The version as a request line has it.
+pub(super) const fn version_text(version: Version) -> &'static str {
+    match version {
+        Version::Http10 => "HTTP/1.0",
+        Version::Http11 => "HTTP/1.1",
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    /// What a client wrote that has it in for whoever reads the log.
+    pub(crate) fn nasty() -> Asked {
+        Asked {
+            method: b"GET".to_vec(),
+            target: b"/a\"b\\c".to_vec(),
+            version: Version::Http11,
+            host: b"a.example".to_vec(),
+            user_agent: b"evil\"\r\n\x1b[31m {\"status\":200} \xff\xc3\xa9".to_vec(),
+            referer: Vec::new(),
+        }
+    }
+
+    pub(crate) fn attempts() -> [Attempt; 2] {
+        [
+            Attempt {
+                endpoint: "b \"1\"".into(),
+                started: Nanos(0),
+                connect: Nanos(1_234_567),
+                first_byte: None,
+                total: Some(Nanos(2_000_000)),
+                status: None,
+                error: Some("connection_refused"),
+            },
+            Attempt {
+                endpoint: "a".into(),
+                started: Nanos(0),
+                connect: Nanos(0),
+                first_byte: Some(Nanos(900_000)),
+                total: Some(Nanos(1_000_400)),
+                status: Some(200),
+                error: None,
+            },
+        ]
+    }
+
+    pub(crate) fn line<'a>(asked: Option<&'a Asked>, attempts: &'a [Attempt]) -> Line<'a> {
+        Line {
+            time: UNIX_EPOCH + Duration::from_millis(1_796_023_444_050),
+            request_id: "id\"1",
+            listener: "web",
+            client: Some(IpAddr::from([127, 0, 0, 1])),
+            asked,
+            cluster: Some("web"),
+            priority: "default",
+            heard: attempts.last(),
+            attempts,
+            status: 200,
+            error: None,
+            source: None,
+            bytes_in: 3,
+            bytes_out: 5,
+            queue: Nanos(1_000),
+            first_byte: Some(Nanos(2_900_000)),
+            total: Nanos(3_000_400),
+        }
+    }
+}
