@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Nanos;
 use crate::endpoint::{Endpoint, Serial};
+use crate::gate::Levels;
 use crate::hash::{Algorithm, Hasher};
 use crate::health::panic::PanicThreshold;
 use crate::membership::{Member, Membership};
@@ -65,6 +66,7 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
         serial: NEXT_SNAPSHOT.fetch_add(1, Ordering::Relaxed),
         strategy: Arc::clone(&members.strategy),
         positions: positions(&candidates),
+        levels: levels(members, &candidates),
         candidates,
         groups,
         unavailable,
@@ -74,6 +76,7 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
         origin: Origin {
             panic: members.panic,
             keys: members.keys,
+            watermarks: members.watermarks,
             zone: members.zone.clone(),
             subset: members.subset.clone(),
             factors: parts.factors.into(),
@@ -123,6 +126,20 @@ fn candidates<'g>(
     };
     let members = members.members.values();
     members.zip(eligible).map(candidate).collect()
+}
+
+/// Up to where endpoints are asked like others. A key stays where its data is, so strategies that know
+/// keys know no such level.
+fn levels(members: &Membership, candidates: &[Candidate]) -> Box<[Levels]> {
+    let keyed = members.strategy.descriptor().traits.keyed;
+    let Some(marks) = members.watermarks.filter(|_| !keyed) else {
+        return Box::default();
+    };
+    let of = |candidate: &Candidate| match candidate.cap() {
+        0 => Levels::default(),
+        cap => marks.levels(cap),
+    };
+    candidates.iter().map(of).collect()
 }
 
 fn positions(candidates: &[Candidate]) -> Box<[(Serial, u32)]> {

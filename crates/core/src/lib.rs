@@ -61,7 +61,7 @@ mod tier;
 
 pub use clock::Nanos;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
-pub use gate::{RequestWindow, RetryBudget, RetryPolicy};
+pub use gate::{Levels, RequestWindow, RetryBudget, RetryPolicy, Watermarks};
 pub use health::panic::{NotAThreshold, PanicThreshold};
 pub use load::{Cost, InFlight, Load, PeakEwma};
 pub use membership::{

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use crate::assembly::{assemble, median};
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
+use crate::gate::Watermarks;
 use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::load::Total;
@@ -64,6 +65,7 @@ pub struct Membership {
     pub(crate) zone: Option<Arc<str>>,
     pub(crate) subset: Option<Subset>,
     pub(crate) views: Vec<LabelSelector>,
+    pub(crate) watermarks: Option<Watermarks>,
     pub(crate) failure_latency: Nanos,
     pub(crate) members: BTreeMap<Arc<str>, Member>,
     /// Records of removed endpoints that may still have requests in flight.
@@ -129,6 +131,7 @@ impl Membership {
             zone: None,
             subset: None,
             views: Vec::new(),
+            watermarks: None,
             failure_latency: Nanos(0),
             members: BTreeMap::new(),
             departed: BTreeMap::new(),
@@ -162,6 +165,12 @@ impl Membership {
     /// Sets the views: what [`crate::PickContext::view`] chooses from, counted from 1.
     pub fn set_views(&mut self, views: Vec<LabelSelector>) {
         self.views = views;
+    }
+
+    /// Sets from which share of its cap on an endpoint is left alone while others are less busy; none:
+    /// only at its cap.
+    pub fn set_watermarks(&mut self, marks: Option<Watermarks>) {
+        self.watermarks = marks;
     }
 
     /// Sets how long a failure is taken to have lasted at least: the time after which the host gives

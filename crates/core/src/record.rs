@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint};
+use crate::gate::Watermarks;
 use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::membership::{DuplicateId, FULL_WEIGHT, KeyPolicy, Membership};
@@ -30,6 +31,8 @@ pub struct SnapshotRecord {
     pub panic: PanicThreshold,
     /// How keys are handled.
     pub keys: KeyPolicy,
+    /// From which share of its cap on an endpoint is left alone while others are less busy.
+    pub watermarks: Option<Watermarks>,
     /// Where the caller is.
     pub zone: Option<Arc<str>>,
     /// How many endpoints of each tier the caller uses.
@@ -68,6 +71,7 @@ impl Snapshot {
             endpoints: endpoints.map(endpoint).collect(),
             panic: self.origin.panic,
             keys: self.origin.keys,
+            watermarks: self.origin.watermarks,
             zone: self.origin.zone.clone(),
             subset: self.origin.subset.clone(),
             views: self.views.iter().map(|view| view.labels.clone()).collect(),
@@ -98,6 +102,7 @@ impl SnapshotRecord {
         let mut members = Membership::new(Arc::clone(&self.cluster), strategy);
         members.set_panic(self.panic);
         members.set_key_policy(self.keys);
+        members.set_watermarks(self.watermarks);
         members.set_zone(self.zone.clone());
         members.set_subset(self.subset.clone());
         members.set_views(self.views.clone());

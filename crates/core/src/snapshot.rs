@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Endpoint, EndpointState, Serial};
+use crate::gate::{Levels, Upto, Watermarks};
 use crate::health::panic::PanicThreshold;
 use crate::load::{InFlight, Load, Total};
 use crate::membership::{KeyPolicy, MissingKey};
@@ -130,13 +131,15 @@ impl Candidate {
         self.state.in_flight().ended_if_full(self.cap)
     }
 
-    /// What [`Candidate::acquire`] would say now.
-    pub(crate) fn would_refuse(&self) -> Option<Refusal> {
+    fn would_refuse(&self, levels: Option<Levels>, upto: Upto) -> Option<Refusal> {
         if !self.is_open() {
             return Some(Refusal::NotInService);
         }
-        let is_full = self.state.in_flight().count() >= self.cap;
-        is_full.then_some(Refusal::Full)
+        let in_flight = self.state.in_flight();
+        match (levels, upto) {
+            (Some(levels), Upto::Stop) => in_flight.is_held(levels).then_some(Refusal::Saturated),
+            _ => (in_flight.count() >= self.cap).then_some(Refusal::Full),
+        }
     }
 
     #[inline]
@@ -148,6 +151,15 @@ impl Candidate {
         } else {
             Some(Refusal::NotInService)
         }
+    }
+
+    #[cold]
+    fn acquire_within(&self, levels: Levels, upto: Upto) -> Option<Refusal> {
+        if !self.is_open() {
+            return Some(Refusal::NotInService);
+        }
+        let taken = self.state.in_flight().acquire_within(levels, upto);
+        (!taken).then_some(Refusal::of(upto))
     }
 }
 
@@ -229,6 +241,8 @@ pub struct Snapshot {
     pub(crate) endpoints: Box<[Arc<Endpoint>]>,
     pub(crate) standings: Box<[Standing]>,
     pub(crate) candidates: Box<[Candidate]>,
+    /// In the order of the candidates; empty where no endpoint is left alone below its cap.
+    pub(crate) levels: Box<[Levels]>,
     pub(crate) positions: Box<[(Serial, u32)]>,
     pub(crate) groups: Box<[Group]>,
     pub(crate) unavailable: NoEndpoint,
@@ -244,6 +258,7 @@ pub struct Snapshot {
 pub(crate) struct Origin {
     pub(crate) panic: PanicThreshold,
     pub(crate) keys: KeyPolicy,
+    pub(crate) watermarks: Option<Watermarks>,
     pub(crate) zone: Option<Arc<str>>,
     pub(crate) subset: Option<Subset>,
     /// Of each endpoint, in 1/256 of its configured weight.
@@ -310,6 +325,43 @@ impl Snapshot {
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
+    }
+
+    /// The levels of the endpoint at a place, where endpoints are left alone below their caps.
+    #[inline]
+    #[must_use]
+    pub fn levels(&self, index: usize) -> Option<Levels> {
+        self.levels.get(index).copied()
+    }
+
+    /// Whether the endpoint at a place is left alone while others are less busy, or has no slot at all.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such place.
+    #[must_use]
+    pub fn is_saturated(&self, index: usize) -> bool {
+        let candidate = &self.candidates[index];
+        let in_flight = candidate.state().in_flight();
+        let held = |levels| in_flight.is_held(levels);
+        let full = in_flight.count() >= candidate.cap();
+        candidate.is_open() && (full || self.levels(index).is_some_and(held))
+    }
+
+    /// Takes a slot of the endpoint at a place, or says why not.
+    #[inline]
+    pub(crate) fn acquire(&self, index: u32, upto: Upto) -> Option<Refusal> {
+        let candidate = &self.candidates[index as usize];
+        match self.levels(index as usize) {
+            None => candidate.acquire(),
+            Some(levels) => candidate.acquire_within(levels, upto),
+        }
+    }
+
+    /// What [`Snapshot::acquire`] would say now.
+    pub(crate) fn would_refuse(&self, index: u32, upto: Upto) -> Option<Refusal> {
+        let levels = self.levels(index as usize);
+        self.candidates[index as usize].would_refuse(levels, upto)
     }
 
     /// The groups among which a decision begins, tier 0 first; those without an endpoint to choose

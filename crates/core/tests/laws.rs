@@ -33,7 +33,9 @@ macro_rules! every_law {
             a_bound_holds
             a_cold_endpoint_gets_its_share
             a_key_stays
+            a_key_stays_up_to_the_cap
             all_zero_weights_are_none_in_service
+            busy_endpoints_are_left_alone
             caps_are_exact
             changes_keep_shares
             each_is_tried_once
@@ -55,6 +57,7 @@ macro_rules! every_law {
             share_follows_weight
             share_stays_below_its_ramp
             shares_under_load
+            slots_are_found_in_any_tier
             tiers_share_by_health
         ); })*
     };
@@ -80,6 +83,18 @@ every_law! {
     maglev_of_few_slots
     ring_hash
     rendezvous
+}
+
+/// Caps and levels that nobody reaches change nothing: each law holds with them too.
+#[test]
+fn every_law_holds_with_gates_on() {
+    for strategy in STRATEGIES {
+        let subject = subject(strategy).gated();
+        for law in laws::LAWS {
+            let verdict = law.check(&subject);
+            assert_eq!(verdict, Ok(()), "{strategy}: {}", law.name);
+        }
+    }
 }
 
 /// A new strategy or law must not be forgotten above.

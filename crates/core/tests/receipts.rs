@@ -7,7 +7,7 @@ use evenkeel_core::strategy::{Place, Value, registry};
 use evenkeel_core::{
     Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Lease, Load, Membership,
     Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed, Receipt, Refusal, Score, Snapshot,
-    Subset,
+    Subset, Watermarks,
 };
 use evenkeel_testkit::laws::forms;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn spec() -> impl Strategy<Value = Spec> {
     let weight = prop_oneof![4 => 1u16..6, 1 => Just(0), 1 => 60_000u16..=65_535];
     let factor = prop_oneof![4 => Just(256u16), 1 => 1u16..256];
     let tier = prop_oneof![3 => Just(0u8), 1 => 1u8..3];
-    let cap = prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(Some)];
+    let cap = prop_oneof![2 => Just(None), 1 => (1u32..6).prop_map(Some)];
     let healthy = prop::bool::weighted(0.8);
     let all = (weight, factor, tier, cap, healthy, 0u8..3);
     all.prop_map(|(weight, factor, tier, cap, healthy, zone)| Spec {
@@ -61,17 +61,21 @@ struct Policies {
     bounded: bool,
     view: u16,
     keyless: bool,
+    marks: bool,
 }
 
 fn policies() -> impl Strategy<Value = Policies> {
-    let flags = any::<(bool, bool, bool, bool)>();
-    (flags, 0u16..4).prop_map(|((zones, subset, bounded, keyless), view)| Policies {
-        zones,
-        subset,
-        bounded,
-        view,
-        keyless,
-    })
+    let flags = any::<(bool, bool, bool, bool, bool)>();
+    (flags, 0u16..4).prop_map(
+        |((zones, subset, bounded, keyless, marks), view)| Policies {
+            zones,
+            subset,
+            bounded,
+            view,
+            keyless,
+            marks,
+        },
+    )
 }
 
 fn scene() -> impl Strategy<Value = Scene> {
@@ -104,6 +108,8 @@ impl Policies {
             bounded_load: self.bounded.then_some(1.5),
             ..KeyPolicy::default()
         });
+        let marks = Watermarks::new(0.7, 0.4).filter(|_| self.marks);
+        members.set_watermarks(marks);
         members.set_views(vec![
             LabelSelector::new([("class", "gold")]),
             LabelSelector::new([("class", "gold")]).or_any(),
@@ -322,19 +328,25 @@ fn changes(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Re
 fn changed_refusals(receipt: &Receipt, at: &prop::sample::Index) -> Vec<(&'static str, Receipt)> {
     let refused = receipt.excluded.iter();
     let full = refused
-        .filter(|other| other.refusal == Refusal::Full)
+        .filter(|other| matches!(other.refusal, Refusal::Full | Refusal::Saturated))
         .count();
     if full == 0 {
         return Vec::new();
     }
     // Those that had been tried come first.
     let at = receipt.excluded.len() - full + at.index(full);
-    let [mut reason, mut who, mut less] = [receipt.clone(), receipt.clone(), receipt.clone()];
+    let [mut reason, mut level] = [receipt.clone(), receipt.clone()];
+    let [mut who, mut less] = [receipt.clone(), receipt.clone()];
+    level.excluded[at].refusal = match level.excluded[at].refusal {
+        Refusal::Full => Refusal::Saturated,
+        _ => Refusal::Full,
+    };
     reason.excluded[at].refusal = Refusal::NotInService;
     who.excluded[at].index += 1;
     less.excluded.remove(at);
     vec![
         ("why one refused", reason),
+        ("at which level one refused", level),
         ("who refused", who),
         ("one less refused", less),
     ]

@@ -1,6 +1,7 @@
 //! Requests in flight, and the burden that failures leave behind.
 
 use crate::clock::Nanos;
+use crate::gate::{Levels, Upto};
 use crate::math::half_power;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,13 +42,19 @@ impl Load {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct InFlight {
-    /// Requests in flight in the low half; in the high half how many have ended, modulo 2^32, so
-    /// that whoever reads twice knows whether a slot was free in between.
+    /// Requests in flight in the low half, below [`HELD`]; in the high half how many have ended, modulo
+    /// 2^32, so that whoever reads twice knows whether a slot was free in between.
     count: AtomicU64,
     /// The burden of failures in the low half, in 1/256 of a request; when it was that much in the
     /// high half, in milliseconds modulo 2^32. Zero is no failure.
     penalty: AtomicU64,
 }
+
+/// The endpoint was as busy as `stop` says, and has not been seen at `resume` since.
+const HELD: u64 = 1 << 31;
+
+/// The requests in flight.
+const COUNT: u64 = HELD - 1;
 
 impl InFlight {
     /// No cap.
@@ -56,13 +63,13 @@ impl InFlight {
     /// The requests in flight.
     #[must_use]
     pub fn count(&self) -> u32 {
-        self.count.load(Ordering::Relaxed) as u32
+        in_flight(self.count.load(Ordering::Relaxed))
     }
 
     /// The requests that have ended, modulo 2^32, if there are as many in flight as `cap` says.
     pub(crate) fn ended_if_full(&self, cap: u32) -> Option<u32> {
         let packed = self.count.load(Ordering::Acquire);
-        (packed as u32 >= cap).then_some((packed >> 32) as u32)
+        (in_flight(packed) >= cap).then_some((packed >> 32) as u32)
     }
 
     /// Reads the load as of `now`; what a failure weighs halves every `half_life`.
@@ -91,7 +98,7 @@ impl InFlight {
             return true;
         }
         let mut packed = self.count.load(Ordering::Relaxed);
-        while (packed as u32) < cap {
+        while in_flight(packed) < cap {
             match self.count.compare_exchange_weak(
                 packed,
                 packed + 1,
@@ -105,11 +112,50 @@ impl InFlight {
         false
     }
 
+    /// Takes a slot of an endpoint that is left alone above a level, or says that there is none.
+    ///
+    /// Whether it is left alone is remembered beside the count, and only looked at when a slot is asked
+    /// for: the count grows in no other way, so nobody can miss that it was down at `resume`.
+    pub(crate) fn acquire_within(&self, levels: Levels, upto: Upto) -> bool {
+        let mut packed = self.count.load(Ordering::Relaxed);
+        loop {
+            let count = in_flight(packed);
+            let held = is_held(packed, levels);
+            let refused = match upto {
+                Upto::Cap => count >= levels.cap,
+                Upto::Stop => held || count >= levels.stop,
+            };
+            if refused {
+                return false;
+            }
+            let mark = if held || count + 1 >= levels.stop {
+                HELD
+            } else {
+                0
+            };
+            let next = ((packed & !HELD) + 1) | mark;
+            let order = (Ordering::Acquire, Ordering::Relaxed);
+            match self
+                .count
+                .compare_exchange_weak(packed, next, order.0, order.1)
+            {
+                Ok(_) => return true,
+                Err(seen) => packed = seen,
+            }
+        }
+    }
+
+    /// Whether the endpoint is left alone while others are below their levels.
+    pub(crate) fn is_held(&self, levels: Levels) -> bool {
+        let packed = self.count.load(Ordering::Relaxed);
+        is_held(packed, levels) || in_flight(packed) >= levels.stop
+    }
+
     #[inline]
     pub(crate) fn release(&self) {
         // One more in the high half, one less in the low one.
         let before = self.count.fetch_add(u64::from(u32::MAX), Ordering::Release);
-        debug_assert!(before as u32 > 0, "a lease must be released once");
+        debug_assert!(in_flight(before) > 0, "a lease must be released once");
     }
 
     /// Records a failure: it weighs as much as one more request in flight, and fades.
@@ -149,6 +195,15 @@ impl InFlight {
     }
 }
 
+#[inline]
+fn in_flight(packed: u64) -> u32 {
+    (packed & COUNT) as u32
+}
+
+fn is_held(packed: u64, levels: Levels) -> bool {
+    packed & HELD != 0 && in_flight(packed) > levels.resume
+}
+
 /// How far workers' readings of the time may lie apart.
 const AHEAD_MAX_MS: u32 = 10_000;
 
@@ -180,6 +235,65 @@ mod tests {
         in_flight.release();
         assert!(in_flight.acquire(3));
         assert_eq!(in_flight.count(), 3);
+    }
+
+    #[test]
+    fn an_endpoint_is_left_alone_from_stop_down_to_resume() {
+        let in_flight = InFlight::default();
+        let levels = Levels {
+            cap: 6,
+            stop: 4,
+            resume: 2,
+        };
+        let taken = |upto| in_flight.acquire_within(levels, upto);
+        assert!((0..4).all(|_| !in_flight.is_held(levels) && taken(Upto::Stop)));
+        assert!(in_flight.is_held(levels) && !taken(Upto::Stop));
+        assert!(taken(Upto::Cap) && taken(Upto::Cap) && !taken(Upto::Cap));
+        for left in [5, 4, 3] {
+            in_flight.release();
+            assert_eq!(in_flight.count(), left);
+            assert!(!taken(Upto::Stop), "{left} left");
+        }
+        in_flight.release();
+        assert!(!in_flight.is_held(levels) && taken(Upto::Stop) && taken(Upto::Stop));
+        assert!(!taken(Upto::Stop));
+        assert_eq!(in_flight.count(), 4);
+    }
+
+    /// What one look at a time does, another way: the mark is kept beside the count.
+    #[test]
+    fn marks_follow_a_plain_model() {
+        let mut rng = crate::rng::Rng::new(9);
+        let in_flight = InFlight::default();
+        let levels = Levels {
+            cap: 12,
+            stop: 7,
+            resume: 4,
+        };
+        let (mut count, mut held) = (0, false);
+        for _ in 0..20_000 {
+            let upto = match rng.next_u64() % 5 {
+                0 | 1 if count > 0 => {
+                    in_flight.release();
+                    count -= 1;
+                    held &= count > levels.resume;
+                    continue;
+                }
+                0..=2 => Upto::Stop,
+                _ => Upto::Cap,
+            };
+            let expected = match upto {
+                Upto::Stop => !held && count < levels.stop,
+                Upto::Cap => count < levels.cap,
+            };
+            assert_eq!(in_flight.acquire_within(levels, upto), expected);
+            count += u32::from(expected);
+            held |= count >= levels.stop;
+            assert_eq!(
+                (in_flight.count(), in_flight.is_held(levels)),
+                (count, held)
+            );
+        }
     }
 
     #[test]

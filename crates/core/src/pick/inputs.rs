@@ -2,6 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::endpoint::Serial;
+use crate::gate::Upto;
 use crate::load::{Cost, Load};
 use crate::membership::MissingKey;
 use crate::pick::context::{Attempts, PickContext};
@@ -126,10 +127,18 @@ impl<'a> Inputs<'a> {
         &self.snapshot.candidates()[index as usize]
     }
 
-    /// The most requests the endpoint may have in flight; 0 while it may not be chosen.
+    /// With how many requests in flight the endpoint refuses another one; 0 while it may not be chosen.
     #[inline]
-    pub(crate) fn cap(&self, index: u32) -> u32 {
-        self.candidate(index).cap()
+    pub(crate) fn most(&self, index: u32, upto: Upto) -> u32 {
+        match (upto, self.snapshot.levels(index as usize)) {
+            (Upto::Stop, Some(levels)) => levels.stop,
+            _ => self.candidate(index).cap(),
+        }
+    }
+
+    /// Whether endpoints are left alone below their caps.
+    pub(crate) fn has_levels(&self) -> bool {
+        !self.snapshot.levels.is_empty()
     }
 
     /// Whether this decision is being written down, or derived from what was.
@@ -328,17 +337,16 @@ impl<'a> Inputs<'a> {
 
     /// Takes a slot at a proposed endpoint, or notes that it refused.
     #[inline]
-    pub(crate) fn acquire(&mut self, index: u32) -> bool {
-        !self.is_refused(index) && self.acquire_again(index)
+    pub(crate) fn acquire(&mut self, index: u32, upto: Upto) -> bool {
+        !self.is_refused(index) && self.acquire_again(index, upto)
     }
 
     /// Takes a slot at an endpoint that may have been full before.
     #[inline]
-    pub(crate) fn acquire_again(&mut self, index: u32) -> bool {
-        let candidate = self.candidate(index);
+    pub(crate) fn acquire_again(&mut self, index: u32, upto: Upto) -> bool {
         let refusal = match &mut self.tape {
-            None => candidate.acquire(),
-            Some(tape) => tape.slot(index, candidate),
+            None => self.snapshot.acquire(index, upto),
+            Some(tape) => tape.slot(index, self.snapshot, upto),
         };
         let Some(refusal) = refusal else { return true };
         self.refuse(index, refusal);

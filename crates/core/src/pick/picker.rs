@@ -2,6 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::endpoint::Serial;
+use crate::gate::Upto;
 use crate::load::Load;
 use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::inputs::Inputs;
@@ -397,7 +398,7 @@ fn decide_among(
     inputs.note_group(group.tier, cursor);
     let proposed = group.table.choose(cursor, inputs);
     if let Some(index) = proposed
-        && inputs.acquire(index)
+        && inputs.acquire(index, Upto::Stop)
     {
         return Ok((index, chosen_by(group, inputs)));
     }
@@ -430,8 +431,9 @@ fn stay(
         in_use && group.eligible.binary_search(&index).is_ok()
     })?;
     inputs.note_group(group.tier, &place.cursor);
+    // As a key does, a client stays up to the cap.
     inputs
-        .acquire(index)
+        .acquire(index, Upto::Cap)
         .then(|| (index, group.panic.then_some(Fallback::Panic)))
 }
 
@@ -454,7 +456,7 @@ fn redraw(
         }
         proposed = group.table.choose(cursor, inputs);
         if let Some(index) = proposed
-            && inputs.acquire(index)
+            && inputs.acquire(index, Upto::Stop)
         {
             return Ok((index, chosen_by(group, inputs)));
         }

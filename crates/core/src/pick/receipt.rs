@@ -1,6 +1,7 @@
 //! The full explanation of one decision, and its derivation.
 
 use crate::clock::Nanos;
+use crate::gate::Upto;
 use crate::load::{Cost, InFlight, Load};
 use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::picker::Picker;
@@ -16,6 +17,8 @@ pub enum Refusal {
     Full,
     /// It is not in service: draining, disabled, unhealthy or without weight.
     NotInService,
+    /// It is above the level at which it is left alone while others are less busy.
+    Saturated,
     /// This request has been there.
     Tried,
 }
@@ -27,6 +30,7 @@ impl Refusal {
         match self {
             Self::Full => "full",
             Self::NotInService => "not_in_service",
+            Self::Saturated => "saturated",
             Self::Tried => "tried",
         }
     }
@@ -34,8 +38,16 @@ impl Refusal {
     /// The refusal of that word.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
-        let all = [Self::Full, Self::NotInService, Self::Tried];
+        let all = [Self::Full, Self::NotInService, Self::Saturated, Self::Tried];
         all.into_iter().find(|refusal| refusal.as_str() == word)
+    }
+
+    /// Why a slot up to there is refused, where there are levels below the cap.
+    pub(crate) fn of(upto: Upto) -> Self {
+        match upto {
+            Upto::Cap => Self::Full,
+            Upto::Stop => Self::Saturated,
+        }
     }
 }
 
@@ -452,11 +464,17 @@ impl<'t> Tape<'t> {
     }
 
     /// Takes a slot, or says whether the record has it taken.
-    pub(crate) fn slot(&mut self, index: u32, candidate: &Candidate) -> Option<Refusal> {
+    pub(crate) fn slot(&mut self, index: u32, snapshot: &Snapshot, upto: Upto) -> Option<Refusal> {
         match &mut self.source {
-            None if self.dry => candidate.would_refuse(),
-            None => candidate.acquire(),
-            Some(source) => source.refusal(index, candidate),
+            None if self.dry => snapshot.would_refuse(index, upto),
+            None => snapshot.acquire(index, upto),
+            Some(source) => {
+                let why = match snapshot.levels(index as usize) {
+                    Some(_) => Refusal::of(upto),
+                    None => Refusal::Full,
+                };
+                source.refusal(index, &snapshot.candidates()[index as usize], why)
+            }
         }
     }
 
@@ -497,15 +515,15 @@ impl<'t> Source<'t> {
 
     /// Why the endpoint refused, if it did.
     ///
-    /// Only whether it was full is taken from the record, and only of one with a cap: the rest
-    /// follows from the snapshot.
-    fn refusal(&mut self, index: u32, candidate: &Candidate) -> Option<Refusal> {
+    /// Only whether it had a slot is taken from the record, and only of one with a cap: the rest, `full`
+    /// too, follows from the snapshot and from how it was asked.
+    fn refusal(&mut self, index: u32, candidate: &Candidate, full: Refusal) -> Option<Refusal> {
         let next = self.receipt.excluded.get(self.excluded);
         let is_recorded = next.is_some_and(|exclusion| exclusion.index == index);
         let refusal = match candidate.cap() {
             0 => Some(Refusal::NotInService),
             InFlight::UNLIMITED => None,
-            _ => is_recorded.then_some(Refusal::Full),
+            _ => is_recorded.then_some(full),
         };
         self.excluded += usize::from(refusal.is_some() && is_recorded);
         refusal

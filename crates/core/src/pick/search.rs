@@ -1,5 +1,6 @@
 //! The search for any endpoint that takes a request, once those that the strategy proposed refused.
 
+use crate::gate::Upto;
 use crate::pick::context::NoEndpoint;
 use crate::pick::inputs::Inputs;
 use crate::pick::picker::Choice;
@@ -24,16 +25,13 @@ pub(crate) fn search(
     rounds: usize,
 ) -> Choice {
     for round in 1..=rounds {
-        let order = std::iter::once(drawn).chain((0..groups.len()).filter(|at| *at != drawn));
-        for at in order {
-            if let Some(index) = scan(&groups[at].eligible, inputs) {
-                let fallback = match &groups[at] {
-                    _ if at == drawn => Fallback::Scan,
-                    other if other.tier == groups[drawn].tier => Fallback::Zone,
-                    _ => Fallback::Tier,
-                };
-                return Ok((index, Some(fallback)));
-            }
+        let found = if inputs.has_levels() {
+            below_stop_first(groups, drawn, inputs)
+        } else {
+            in_groups(groups, drawn, inputs, Upto::Cap, |_| true)
+        };
+        if let Some(found) = found {
+            return Ok(found);
         }
         if untried(groups, inputs).next().is_none() {
             return Err(NoEndpoint::AllTried);
@@ -44,6 +42,52 @@ pub(crate) fn search(
         inputs.forgive_full();
     }
     Err(NoEndpoint::AllFull)
+}
+
+/// Takes the lightest endpoint below its level, in any zone of the tier drawn; then the lightest below
+/// its cap there; and only then goes on to the other tiers, one after the other.
+fn below_stop_first(groups: &[Group], drawn: usize, inputs: &mut Inputs<'_>) -> Option<Found> {
+    let own = groups[drawn].tier;
+    let first = |at: &usize| *at == 0 || groups[*at - 1].tier != groups[*at].tier;
+    let tiers = (0..groups.len()).filter(first).map(|at| groups[at].tier);
+    let others = tiers.filter(|tier| *tier != own);
+    for tier in std::iter::once(own).chain(others) {
+        for upto in [Upto::Stop, Upto::Cap] {
+            let found = in_groups(groups, drawn, inputs, upto, |group| group.tier == tier);
+            if found.is_some() {
+                return found;
+            }
+            // Whoever was above its level may still be below its cap.
+            inputs.forgive_full();
+        }
+    }
+    None
+}
+
+/// The place of an endpoint whose slot was taken, and why it was this one.
+type Found = (u32, Option<Fallback>);
+
+/// Takes a slot in the first of the groups that `among` lets through and that has one, the one drawn
+/// before the others.
+fn in_groups(
+    groups: &[Group],
+    drawn: usize,
+    inputs: &mut Inputs<'_>,
+    upto: Upto,
+    among: impl Fn(&Group) -> bool,
+) -> Option<Found> {
+    let order = std::iter::once(drawn).chain((0..groups.len()).filter(|at| *at != drawn));
+    for at in order.filter(|at| among(&groups[*at])) {
+        if let Some(index) = scan(&groups[at].eligible, inputs, upto) {
+            let fallback = match &groups[at] {
+                _ if at == drawn => Fallback::Scan,
+                other if other.tier == groups[drawn].tier => Fallback::Zone,
+                _ => Fallback::Tier,
+            };
+            return Some((index, Some(fallback)));
+        }
+    }
+    None
 }
 
 fn untried(groups: &[Group], inputs: &Inputs<'_>) -> impl Iterator<Item = u32> {
@@ -64,25 +108,25 @@ fn is_full_at_once(groups: &[Group], inputs: &Inputs<'_>) -> bool {
 }
 
 /// Takes the lightest open endpoint of those from a random place on.
-fn scan(eligible: &[u32], inputs: &mut Inputs<'_>) -> Option<u32> {
+fn scan(eligible: &[u32], inputs: &mut Inputs<'_>, upto: Upto) -> Option<u32> {
     let (start, _) = inputs.draw(eligible.len() as u64);
     let (before, after) = eligible.split_at(start as usize);
     while inputs.remembers_refusals() {
         let from_start = after.iter().chain(before).copied();
-        let index = lightest(from_start, inputs)?;
-        if inputs.acquire(index) {
+        let index = lightest(from_start, inputs, upto)?;
+        if inputs.acquire(index, upto) {
             return Some(index);
         }
     }
     // So many lost races: take what is free, whichever it is.
     let mut from_start = after.iter().chain(before).copied();
-    from_start.find(|index| inputs.is_untried(*index) && inputs.acquire_again(*index))
+    from_start.find(|index| inputs.is_untried(*index) && inputs.acquire_again(*index, upto))
 }
 
 /// The endpoint with the least load over weight among those that have not refused.
 ///
 /// Looks no further than [`SCAN`] once it has one.
-fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>) -> Option<u32> {
+fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>, upto: Upto) -> Option<u32> {
     let mut best = None;
     for (seen, index) in order.enumerate() {
         if seen >= SCAN && best.is_some() {
@@ -92,7 +136,7 @@ fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>) -> Option
             continue;
         }
         let (load, weight) = (inputs.load(index), inputs.weight(index));
-        if load.in_flight >= inputs.cap(index) {
+        if load.in_flight >= inputs.most(index, upto) {
             continue;
         }
         let lighter = best

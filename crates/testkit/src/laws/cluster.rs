@@ -28,6 +28,7 @@ pub fn cluster(subject: &Subject, weights: &[u16]) -> Membership {
     for (at, weight) in weights.iter().enumerate() {
         members.upsert(endpoint(at, *weight));
     }
+    subject.gate(&mut members);
     members
 }
 

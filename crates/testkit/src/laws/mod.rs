@@ -25,6 +25,7 @@ mod forms;
 mod keys;
 mod leases;
 mod loaded;
+mod marks;
 mod order;
 mod panics;
 mod phase;
@@ -40,6 +41,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use evenkeel_core::strategy::{Descriptor, Params, Strategy, Traits};
+use evenkeel_core::{Endpoint, Membership, Watermarks};
 
 pub use black_hole::FAILURES_WEIGH;
 pub use bounded::A_BOUND_HOLDS;
@@ -54,6 +56,9 @@ pub use keys::{
 };
 pub use leases::LEASES_COME_BACK;
 pub use loaded::{A_COLD_ENDPOINT_GETS_ITS_SHARE, SHARES_UNDER_LOAD};
+pub use marks::{
+    A_KEY_STAYS_UP_TO_THE_CAP, BUSY_ENDPOINTS_ARE_LEFT_ALONE, SLOTS_ARE_FOUND_IN_ANY_TIER,
+};
 pub use order::ORDER_DOES_NOT_MATTER;
 pub use panics::NO_INPUT_PANICS;
 pub use phase::{CHANGES_KEEP_SHARES, FRESH_PICKERS_ARE_OUT_OF_STEP, REBUILD_KEEPS_THE_PHASE};
@@ -79,6 +84,9 @@ pub const LAWS: &[&Law] = &[
     &SHARE_STAYS_BELOW_ITS_RAMP,
     &SAME_SEED_SAME_CHOICES,
     &CAPS_ARE_EXACT,
+    &BUSY_ENDPOINTS_ARE_LEFT_ALONE,
+    &A_KEY_STAYS_UP_TO_THE_CAP,
+    &SLOTS_ARE_FOUND_IN_ANY_TIER,
     &TIERS_SHARE_BY_HEALTH,
     &LEASES_COME_BACK,
     &FAILURES_WEIGH,
@@ -155,10 +163,14 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 /// Beyond this ratio the lightest endpoint has so few slots or points that one more is a large part.
 const TABLE_RATIO: u16 = 10;
 
+/// The cap of endpoints with gates.
+const GATED_CAP: u32 = 1_000_000;
+
 /// A strategy with its parameters, to be held to the laws.
 #[derive(Clone, Debug)]
 pub struct Subject {
     strategy: Arc<dyn Strategy>,
+    gated: bool,
 }
 
 impl Subject {
@@ -171,7 +183,36 @@ impl Subject {
     /// A strategy with parameters of one's choice.
     #[must_use]
     pub fn new(strategy: Arc<dyn Strategy>) -> Self {
-        Self { strategy }
+        Self {
+            strategy,
+            gated: false,
+        }
+    }
+
+    /// The same strategy among endpoints with caps and levels below them, which no law reaches: what
+    /// holds without gates holds with them.
+    #[must_use]
+    pub fn gated(self) -> Self {
+        Self {
+            gated: true,
+            ..self
+        }
+    }
+
+    /// Puts gates on, if they are to be on.
+    fn gate(&self, members: &mut Membership) {
+        if !self.gated {
+            return;
+        }
+        members.set_watermarks(Some(Watermarks::default()));
+        let endpoints: Vec<_> = members
+            .endpoints()
+            .filter(|(endpoint, _)| endpoint.capacity().is_none())
+            .map(|(endpoint, _)| Endpoint::clone(endpoint))
+            .collect();
+        for endpoint in endpoints {
+            members.upsert(endpoint.with_capacity(GATED_CAP));
+        }
     }
 
     /// The strategy.
