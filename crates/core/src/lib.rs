@@ -61,7 +61,10 @@ mod tier;
 
 pub use clock::Nanos;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
-pub use gate::{Levels, RequestWindow, RetryBudget, RetryPolicy, Watermarks};
+pub use gate::{
+    Levels, Line, Priority, QueuePlace, QueuePolicy, Refused, RequestWindow, RetryBudget,
+    RetryPolicy, ShedReason, Watermarks,
+};
 pub use health::panic::{NotAThreshold, PanicThreshold};
 pub use load::{Cost, InFlight, Load, PeakEwma};
 pub use membership::{

@@ -1,8 +1,12 @@
 //! May this request go?
 
 mod capacity;
+mod queue;
 mod retry_budget;
+mod shed;
 
 pub(crate) use capacity::Upto;
 pub use capacity::{Levels, Watermarks};
+pub use queue::{Line, Place as QueuePlace, QueuePolicy, Refused};
 pub use retry_budget::{RequestWindow, RetryBudget, RetryPolicy};
+pub use shed::{Priority, ShedReason};
