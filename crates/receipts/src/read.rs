@@ -6,7 +6,7 @@ use evenkeel_core::strategy::{Place, Value as Param, registry};
 use evenkeel_core::{
     Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Load, MissingKey, Nanos,
     NoEndpoint, PanicThreshold, Receipt, RecordedEndpoint, Refusal, Score, Snapshot,
-    SnapshotRecord, Standing, Subset,
+    SnapshotRecord, Standing, Subset, Watermarks,
 };
 use serde_json::{Map, Value};
 
@@ -133,6 +133,10 @@ impl RecordedSnapshot {
             let size = value.get("size")?.as_u64()?;
             Some(Subset::new(size as usize, value.get("caller")?.as_str()?))
         };
+        let watermarks = |value: &Value| {
+            let share = |name| value.get(name)?.as_f64();
+            Watermarks::new(share("stop")?, share("resume")?)
+        };
         let endpoints = list(line, "endpoints")?.iter().map(endpoint);
         Ok(Self {
             time: text(line, "time")?,
@@ -146,6 +150,7 @@ impl RecordedSnapshot {
                     missing,
                     bounded_load: optional(line, "bounded_load", Value::as_f64)?,
                 },
+                watermarks: optional(line, "watermarks", watermarks)?,
                 zone: optional(line, "zone", Value::as_str)?.map(Into::into),
                 subset: optional(line, "subset", subset)?,
                 views: views.collect::<Result<_>>()?,

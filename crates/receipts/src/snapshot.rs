@@ -46,6 +46,14 @@ impl SnapshotLine<'_> {
         );
         out.extend_from_slice(b",\"bounded_load\":");
         put_or_null(out, record.keys.bounded_load, put_number);
+        out.extend_from_slice(b",\"watermarks\":");
+        put_or_null(out, record.watermarks, |out, marks| {
+            out.extend_from_slice(b"{\"stop\":");
+            put_number(out, marks.stop());
+            out.extend_from_slice(b",\"resume\":");
+            put_number(out, marks.resume());
+            out.push(b'}');
+        });
         out.extend_from_slice(b",\"zone\":");
         put_or_null(out, record.zone.as_deref(), put_string);
         out.extend_from_slice(b",\"subset\":");

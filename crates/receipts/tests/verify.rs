@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Admin, Endpoint, KeyPolicy, LabelSelector, Lease, Membership, Nanos, Outcome as Ending,
-    PickContext, Picker, PickerSeed, Receipt, Rng, Snapshot, Subset,
+    PickContext, Picker, PickerSeed, Receipt, Rng, Snapshot, Subset, Watermarks,
 };
 use evenkeel_receipts::{DecisionLine, Difference, Outcome, SnapshotLine, Verifier};
 use evenkeel_testkit::laws::forms;
@@ -33,6 +33,7 @@ fn cluster(strategy: Arc<dyn Strategy>) -> Membership {
         bounded_load: Some(1.5),
         ..KeyPolicy::default()
     });
+    members.set_watermarks(Some(Watermarks::default()));
     members.set_views(vec![
         LabelSelector::new([("class", "gold")]),
         LabelSelector::new([("class", "lead")]).or_any(),

@@ -43,6 +43,18 @@ impl Watermarks {
         fits.then_some(Self { stop, resume })
     }
 
+    /// The share from which on an endpoint is left alone.
+    #[must_use]
+    pub fn stop(self) -> f64 {
+        self.stop
+    }
+
+    /// The share at which it is asked like the others again.
+    #[must_use]
+    pub fn resume(self) -> f64 {
+        self.resume
+    }
+
     /// The levels of an endpoint with that cap. Parts of a request are left out, but `stop` is at least
     /// 1, and `resume` is below it.
     #[must_use]
