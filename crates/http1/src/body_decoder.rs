@@ -7,13 +7,13 @@ use crate::reject::BadChunk;
 use crate::trailers::{TRAILER_BYTES_MAX, Trailers};
 
 /// Most bytes of extensions on one chunk line. 4 KiB.
-pub const CHUNK_EXTENSION_BYTES_MAX: u64 = 4 * 1024;
+pub const CHUNK_EXTENSION_BYTES_MAX: u32 = 4 * 1024;
 
 /// Most bytes of extensions that a body may have beyond its bytes of data, at any point. 16 KiB.
 ///
 /// Signed uploads send some 80 bytes for each chunk of at least 8 KiB and never come near. A body
 /// of one-byte chunks with long extensions costs work without end for nothing.
-pub const CHUNK_EXTENSION_DEBT_MAX: u64 = 16 * 1024;
+pub const CHUNK_EXTENSION_DEBT_MAX: u32 = 16 * 1024;
 
 /// Most digits of a chunk size: 16 hexadecimal ones fill a u64.
 const SIZE_DIGITS_MAX: u8 = 16;
@@ -55,9 +55,16 @@ pub struct Piece {
 pub struct BodyDecoder {
     state: State,
     /// Bytes of extension on the current line.
-    line_extension: u64,
+    line_extension: u32,
     /// Bytes of extension beyond the bytes of data.
-    extension_debt: u64,
+    extension_debt: u32,
+    /// What few bodies have, so that a decoder is small and cheap to move.
+    behind: Option<Box<Behind>>,
+}
+
+/// What concerns the fields behind a body.
+#[derive(Clone, Debug, Default)]
+struct Behind {
     /// The trailer section as far as it has come.
     section: Vec<u8>,
     trailers: Trailers,
@@ -113,9 +120,7 @@ impl BodyDecoder {
             state,
             line_extension: 0,
             extension_debt: 0,
-            section: Vec::new(),
-            trailers: Trailers::new(),
-            named: Vec::new(),
+            behind: None,
         }
     }
 
@@ -125,9 +130,10 @@ impl BodyDecoder {
     pub(crate) fn naming<'b>(framing: Framing, values: impl Iterator<Item = &'b [u8]>) -> Self {
         let mut decoder = Self::new(framing);
         if framing == Framing::Chunked {
+            let named = &mut decoder.behind().named;
             for value in values {
-                decoder.named.extend_from_slice(value);
-                decoder.named.push(b',');
+                named.extend_from_slice(value);
+                named.push(b',');
             }
         }
         decoder
@@ -197,7 +203,14 @@ impl BodyDecoder {
     /// The trailer fields, complete once the body is done.
     #[must_use]
     pub fn trailers(&self) -> &Trailers {
-        &self.trailers
+        static NONE: Trailers = Trailers::new();
+        self.behind
+            .as_ref()
+            .map_or(&NONE, |behind| &behind.trailers)
+    }
+
+    fn behind(&mut self) -> &mut Behind {
+        self.behind.get_or_insert_default()
     }
 
     /// Takes as much data as there is, and says how much that was.
@@ -208,7 +221,8 @@ impl BodyDecoder {
         };
         let len = usize::try_from(left).map_or(available, |left| left.min(available));
         let rest = left - len as u64;
-        self.extension_debt = self.extension_debt.saturating_sub(len as u64);
+        let paid = u32::try_from(len).unwrap_or(u32::MAX);
+        self.extension_debt = self.extension_debt.saturating_sub(paid);
         self.state = match self.state {
             State::Length(_) if rest == 0 => State::Done,
             State::Length(_) => State::Length(rest),
@@ -238,7 +252,7 @@ impl BodyDecoder {
                 State::TrailerLine
             }
             (State::TrailerLf, b'\n') => {
-                self.section.extend_from_slice(b"\r\n");
+                self.behind().section.extend_from_slice(b"\r\n");
                 State::TrailerStart
             }
             (State::EndLf, b'\n') => {
@@ -292,18 +306,21 @@ impl BodyDecoder {
         if byte == b'\n' {
             return bad("LF without CR in a trailer section");
         }
-        if self.section.len() == TRAILER_BYTES_MAX {
+        let section = &mut self.behind().section;
+        if section.len() == TRAILER_BYTES_MAX {
             return bad("trailer section is larger than the limit");
         }
-        self.section.push(byte);
+        section.push(byte);
         Ok(())
     }
 
     fn end_trailers(&mut self) -> Result<(), BadChunk> {
-        if !self.section.is_empty() {
-            self.section.extend_from_slice(b"\r\n");
-            self.trailers = Trailers::parse(&self.section, &self.named)?;
-            self.section = Vec::new();
+        if let Some(behind) = &mut self.behind
+            && !behind.section.is_empty()
+        {
+            behind.section.extend_from_slice(b"\r\n");
+            behind.trailers = Trailers::parse(&behind.section, &behind.named)?;
+            behind.section = Vec::new();
         }
         Ok(())
     }

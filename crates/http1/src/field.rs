@@ -67,6 +67,16 @@ pub(crate) fn write_field(name: &str, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// Appends a field line whose name is known: `start` is the name, a colon and a space.
+///
+/// Inlined, so that what is known is stored and not copied.
+#[inline(always)]
+pub(crate) fn write_known(start: &'static [u8], value: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(start);
+    out.extend_from_slice(value.as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
 /// Appends a number in decimal.
 pub(crate) fn write_number(mut number: u64, out: &mut Vec<u8>) {
     // u64::MAX has 20 digits.

@@ -20,24 +20,33 @@ pub(crate) fn split_port(authority: &str) -> (&str, &str) {
 /// bits.
 #[inline]
 pub(crate) fn valid_host(value: &[u8]) -> bool {
-    let name_len = value.iter().position(|byte| !HOST_BYTE[usize::from(*byte)]);
-    match name_len {
-        None => percent_escapes_complete(value),
-        Some(at) if value[at] == b':' => {
-            at > 0 && valid_port(&value[at + 1..]) && percent_escapes_complete(&value[..at])
-        }
-        Some(0) if value[0] == b'[' => valid_bracketed(&value[1..]),
-        Some(_) => false,
+    let mut classes = value.iter().map(|byte| HOST_BYTE[usize::from(*byte)]);
+    let mut escaped = false;
+    let name_len = classes.position(|class| {
+        escaped |= class == HostByte::Escape;
+        class == HostByte::Other
+    });
+    let (name, rest) = value.split_at(name_len.unwrap_or(value.len()));
+    if escaped && !percent_escapes_complete(name) {
+        return false;
+    }
+    match rest {
+        [] => true,
+        [b':', port @ ..] => !name.is_empty() && valid_port(port),
+        [b'[', address @ ..] => name.is_empty() && valid_bracketed(address),
+        _ => false,
     }
 }
 
 fn valid_port(port: &[u8]) -> bool {
-    port.len() <= 5
-        && port.iter().all(u8::is_ascii_digit)
-        && port
-            .iter()
-            .fold(0_u32, |n, digit| n * 10 + u32::from(digit - b'0'))
-            <= 0xffff
+    // Five digits do not overflow.
+    let number = || {
+        port.iter().try_fold(0_u32, |number, byte| {
+            let digit = byte.wrapping_sub(b'0');
+            (digit <= 9).then(|| number * 10 + u32::from(digit))
+        })
+    };
+    port.len() <= 5 && number().is_some_and(|number| number <= 0xffff)
 }
 
 fn percent_escapes_complete(name: &[u8]) -> bool {
@@ -63,17 +72,27 @@ fn valid_bracketed(value: &[u8]) -> bool {
         && (port.is_empty() || (port[0] == b':' && valid_port(&port[1..])))
 }
 
-/// The bytes of a reg-name: unreserved, sub-delims and `%`, but for the comma.
-static HOST_BYTE: [bool; 256] = {
-    let mut table = [false; 256];
+/// What a byte is to a reg-name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HostByte {
+    /// Unreserved, or of the sub-delims, but for the comma.
+    Name,
+    /// `%`
+    Escape,
+    /// Ends it.
+    Other,
+}
+
+static HOST_BYTE: [HostByte; 256] = {
+    let mut table = [HostByte::Other; 256];
     let mut byte = 0_u8;
     loop {
-        table[byte as usize] = byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%')
-            || matches!(
-                byte,
-                b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b';' | b'='
-            );
+        table[byte as usize] = match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => HostByte::Name,
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b';' | b'=' => HostByte::Name,
+            b'%' => HostByte::Escape,
+            _ => HostByte::Other,
+        };
         if byte == u8::MAX {
             break;
         }

@@ -2,7 +2,7 @@
 
 use crate::body_encoder::Encoding;
 use crate::edit::Edit;
-use crate::field::write_field;
+use crate::field::{write_field, write_known};
 use crate::field_kind::Kind;
 use crate::field_table::CopyRules;
 use crate::framing::{Framing, without_zeros};
@@ -129,13 +129,13 @@ impl RequestHead<'_, '_> {
         if via.trusted && self.facts.forwarded {
             self.write_kept_chain(via, out);
         } else {
-            write_field("X-Forwarded-For", via.client.as_bytes(), out);
-            write_field("X-Forwarded-Proto", via.proto.as_bytes(), out);
+            write_known(b"X-Forwarded-For: ", via.client, out);
+            write_known(b"X-Forwarded-Proto: ", via.proto, out);
             if let Some(host) = self.authority().filter(|host| !host.is_empty()) {
-                write_field("X-Forwarded-Host", host.as_bytes(), out);
+                write_known(b"X-Forwarded-Host: ", host, out);
             }
         }
-        write_field("x-request-id", via.request_id.as_bytes(), out);
+        write_known(b"x-request-id: ", via.request_id, out);
     }
 
     /// Writes the `X-Forwarded-*` fields of a trusted peer, each as one line.

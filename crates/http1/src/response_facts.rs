@@ -24,6 +24,8 @@ pub(crate) struct ResponseFacts<'b> {
     pub(crate) connection: ConnectionOptions,
     coding: Option<Coding>,
     length: Option<u64>,
+    /// The place of the first Content-Length, if it is one number in its shortest form.
+    pub(crate) length_index: Option<usize>,
     /// A Content-Length was no number, or two of them differ.
     bad_length: bool,
     upgrade: Option<&'b [u8]>,
@@ -34,7 +36,12 @@ pub(crate) struct ResponseFacts<'b> {
 impl<'b> ResponseFacts<'b> {
     /// Notes one field, and says whether it needs care when it is passed on.
     #[inline]
-    pub(crate) fn note(&mut self, kind: Kind, field: &Header<'b>) -> Result<bool, &'static str> {
+    pub(crate) fn note(
+        &mut self,
+        index: usize,
+        kind: Kind,
+        field: &Header<'b>,
+    ) -> Result<bool, &'static str> {
         match kind {
             Kind::Plain => {
                 // 20 letters; the length rules out nearly every other field.
@@ -44,7 +51,7 @@ impl<'b> ResponseFacts<'b> {
                 }
                 return Ok(false);
             }
-            Kind::ContentLength => self.note_length(field.value),
+            Kind::ContentLength => return Ok(self.note_length(index, field.value)),
             Kind::Connection => self.connection.note(field.value)?,
             Kind::TransferEncoding => {
                 let coding = transfer_coding(field.value);
@@ -72,8 +79,24 @@ impl<'b> ResponseFacts<'b> {
         Ok(true)
     }
 
+    /// Notes a length, and says whether it needs care.
+    fn note_length(&mut self, index: usize, value: &[u8]) -> bool {
+        let first = self.length.is_none() && !self.bad_length;
+        if let (true, Some(length)) = (first, content_length(value)) {
+            self.length = Some(length);
+            if value[0] != b'0' || value.len() == 1 {
+                self.length_index = Some(index);
+                return false;
+            }
+            return true;
+        }
+        self.note_lengths(value);
+        true
+    }
+
     /// Lists of equal lengths count once (RFC 9112 section 6.3, rule 5).
-    fn note_length(&mut self, value: &[u8]) {
+    #[cold]
+    fn note_lengths(&mut self, value: &[u8]) {
         for item in value.split(|&byte| byte == b',').map(trim_ows) {
             let length = content_length(item);
             if length.is_none() || self.length.is_some_and(|other| Some(other) != length) {

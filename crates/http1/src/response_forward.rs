@@ -2,7 +2,7 @@
 
 use crate::body_encoder::Encoding;
 use crate::edit::Edit;
-use crate::field::{write_field, write_number};
+use crate::field::{write_field, write_known, write_number};
 use crate::field_kind::Kind;
 use crate::field_table::CopyRules;
 use crate::framing::{Framing, trim_ows, without_zeros};
@@ -59,13 +59,17 @@ impl ResponseHead<'_, '_> {
         let head = self.fields.head();
         out.reserve(head.len() + ADDED_BYTES);
         self.write_status_line(out);
+        let mut marks = self.fields.marks();
+        if let (Some(index), false) = (self.length_index, self.keep_length) {
+            marks.set(index);
+        }
         let rules = CopyRules {
-            marks: self.fields.marks(),
+            marks,
             nominates: self.connection.nominates,
             kept: &[Kind::ContentLength],
             edit: &to.edit,
         };
-        let mut length_due = self.keep_length;
+        let mut length_due = self.keep_length && self.length_index.is_none();
         self.fields.copy(
             self.fields.line_start(0),
             &rules,
@@ -150,7 +154,7 @@ impl ResponseHead<'_, '_> {
         } else {
             write_connection(body.close, to.client_version, out);
         }
-        write_field("x-request-id", to.request_id.as_bytes(), out);
+        write_known(b"x-request-id: ", to.request_id, out);
     }
 }
 

@@ -42,6 +42,8 @@ pub struct ResponseHead<'s, 'b> {
     pub upgrade: Option<&'b [u8]>,
     pub(crate) reason: &'b str,
     pub(crate) keep_length: bool,
+    /// The place of the Content-Length field, if it is one that can be passed on as it came.
+    pub(crate) length_index: Option<usize>,
     pub(crate) connection: ConnectionOptions,
     pub(crate) fields: FieldTable<'s, 'b>,
 }
@@ -127,7 +129,9 @@ impl<'s, 'b> ResponseHead<'s, 'b> {
             return Err("status code below 100");
         }
         let mut facts = ResponseFacts::default();
-        let fields = FieldTable::build(head, list, |_, kind, field| facts.note(kind, field))?;
+        let fields = FieldTable::build(head, list, |index, kind, field| {
+            facts.note(index, kind, field)
+        })?;
         let upgrade = if status == 101 {
             Some(facts.switch(asked, version)?)
         } else {
@@ -146,6 +150,7 @@ impl<'s, 'b> ResponseHead<'s, 'b> {
             upgrade,
             reason,
             keep_length: framed.keep_length,
+            length_index: facts.length_index,
             connection: options,
             fields,
         })

@@ -90,24 +90,22 @@ pub(super) struct Client {
 }
 
 /// What comes next on a connection.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is the usual one, and requests allocate nothing"
-)]
 enum Next {
     Closed,
     Refused(Reject),
-    Request(Request),
+    Request,
 }
 
 impl Client {
     async fn run(mut self) {
         let mut fresh = true;
+        // One place for all of them: a request is never moved.
+        let mut request = Request::none();
         loop {
-            match self.next(fresh).await {
+            match self.next(fresh, &mut request).await {
                 Next::Closed => return,
                 Next::Refused(reject) => return self.refuse(reject).await,
-                Next::Request(request) => match exchange(&mut self, request).await {
+                Next::Request => match exchange(&mut self, &mut request).await {
                     After::Abort => return,
                     After::Close => return self.close().await,
                     After::KeepAlive => fresh = false,
@@ -140,7 +138,7 @@ impl Client {
     }
 
     /// Waits for a request. A fresh connection has as long as a head may take; a kept one may idle.
-    async fn next(&mut self, fresh: bool) -> Next {
+    async fn next(&mut self, fresh: bool, request: &mut Request) -> Next {
         self.refresh();
         let (header, idle) = (self.listener().header_timeout, self.listener().idle_timeout);
         self.alarm.set(if fresh { header } else { idle });
@@ -151,9 +149,9 @@ impl Client {
             let first_look = !begun && !self.inbox.is_empty();
             let limits = &self.listener().limits;
             if first_look || limits.may_be_complete(self.inbox.data(), seen) {
-                match Request::read(self) {
-                    Ok(Some(request)) => return Next::Request(request),
-                    Ok(None) => {}
+                match request.read(self) {
+                    Ok(true) => return Next::Request,
+                    Ok(false) => {}
                     Err(reject) => return Next::Refused(reject),
                 }
             }

@@ -17,7 +17,7 @@ use super::tunnel::{Peer, Tunnel};
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
 use crate::listener::RETRY_AFTER;
-use crate::route::{Destination, RedirectTo};
+use crate::route::{Destination, RedirectTo, Way};
 use crate::worker::ClusterWorker;
 use crate::worker::buffer::Inbox;
 
@@ -40,22 +40,23 @@ pub(super) enum After {
 
 /// Chooses an endpoint, sends the request, relays the answer; goes to another endpoint as far as the
 /// rules for retries allow.
-pub(super) async fn exchange(client: &mut Client, mut request: Request) -> After {
+pub(super) async fn exchange(client: &mut Client, request: &mut Request) -> After {
     let after = match request.way.to {
         Destination::Cluster(place) => {
             let cluster = Rc::clone(&client.entry.plan.clusters[place]);
-            run(client, &mut request, &cluster).await
+            run(client, request, &cluster).await
         }
         Destination::Nowhere => {
             let mut reply = GatewayReply::new(ProxyError::DestinationNotFound, "");
             reply.details = Some("no route takes this request");
-            answer(client, &request, reply).await
+            answer(client, request, reply).await
         }
-        Destination::Redirect(ref redirect) => send_elsewhere(client, &request, redirect).await,
+        Destination::Redirect(ref redirect) => send_elsewhere(client, request, redirect).await,
     };
     client.log_request(request.upload.body_bytes());
-    let pending = request.upload.into_pending();
-    client.worker.buffers.recycle(pending);
+    client.worker.buffers.recycle(request.upload.take_pending());
+    // A connection that idles keeps nothing of a configuration that may be gone by then.
+    request.way = Way::nowhere();
     after
 }
 

@@ -149,9 +149,10 @@ impl Pump {
         self.sent = self.pending.len();
     }
 
-    /// The buffer, to be recycled.
-    pub(super) fn into_pending(self) -> Vec<u8> {
-        self.pending
+    /// The buffer, to be recycled. Nothing is left to be sent.
+    pub(super) fn take_pending(&mut self) -> Vec<u8> {
+        self.sent = 0;
+        std::mem::take(&mut self.pending)
     }
 
     /// Copies what of the body has come behind what is pending, so that it leaves with it.

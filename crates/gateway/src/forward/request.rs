@@ -36,17 +36,33 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads a request from the start of what the client sent; none when more is needed.
+    /// Room for a request.
+    pub(super) fn none() -> Self {
+        Self {
+            method: Method::Other,
+            version: Version::Http11,
+            keep_alive: false,
+            body_unexpected: false,
+            started: Nanos(0),
+            at_least: 0,
+            due: NEVER,
+            way: Way::nowhere(),
+            upgrade: None,
+            upload: Pump::new(Vec::new()),
+        }
+    }
+
+    /// Reads a request from the start of what the client sent; false when more is needed.
     ///
     /// # Errors
     ///
     /// When it cannot be read in one way only, or is larger than it may be.
-    pub(super) fn read(client: &mut Client) -> Result<Option<Self>, Reject> {
+    pub(super) fn read(&mut self, client: &mut Client) -> Result<bool, Reject> {
         let mut slots = Slots::new();
         let listener = &*client.entry.listener;
         let data = client.inbox.data();
         let Some(head) = RequestHead::parse(data, &listener.limits, &mut slots)? else {
-            return Ok(None);
+            return Ok(false);
         };
         let most = listener.config.limits.body;
         if matches!((head.framing, most), (Framing::Length(length), Some(most)) if length > most) {
@@ -75,45 +91,34 @@ impl Request {
             upgrade: upgrade.is_some(),
             ..Forward::default()
         };
-        let (way, encoding) = Way::begin(worker, &client.entry, &head, &via, &mut out)?;
-        let mut upload = Pump::new(out);
-        upload.frame(head.body_decoder(), encoding, most);
-        let request = Self {
-            method: head.method,
-            version: head.version,
-            keep_alive: head.keep_alive,
-            body_unexpected: head.body_unexpected,
-            started: worker.now(),
-            at_least: match head.framing {
-                Framing::Length(length) => length,
-                _ => 0,
-            },
-            due: NEVER,
-            way,
-            upgrade: upgrade.map(Box::from),
-            upload,
+        let encoding = self
+            .way
+            .begin(worker, &client.entry, &head, &via, &mut out)?;
+        self.upload = Pump::new(out);
+        self.upload.frame(head.body_decoder(), encoding, most);
+        self.method = head.method;
+        self.version = head.version;
+        self.keep_alive = head.keep_alive;
+        self.body_unexpected = head.body_unexpected;
+        self.started = worker.now();
+        self.at_least = match head.framing {
+            Framing::Length(length) => length,
+            _ => 0,
         };
+        self.due = NEVER;
+        self.upgrade = upgrade.map(Box::from);
         client.notes.note(|notes| {
-            let cluster = match request.way.to {
+            let cluster = match self.way.to {
                 Destination::Cluster(place) => Some(&client.entry.plan.clusters[place].cluster),
                 _ => None,
             };
-            notes.goes_to(
-                cluster.map(|cluster| cluster.shared_name()),
-                request.started,
-            );
+            notes.goes_to(cluster.map(|cluster| cluster.shared_name()), self.started);
         });
         let length = head.len;
         client.inbox.consume(length);
-        request.with_body_so_far(client).map(Some)
-    }
-
-    /// Puts behind the head what of the body has come with it, so that both leave in one write.
-    fn with_body_so_far(mut self, client: &mut Client) -> Result<Self, Reject> {
-        match self.upload.stage_first(&mut client.inbox) {
-            Ok(()) => Ok(self),
-            Err(error) => Err(reject(&error)),
-        }
+        // What of the body has come with the head leaves with it, in one write.
+        let staged = self.upload.stage_first(&mut client.inbox);
+        staged.map(|()| true).map_err(|error| reject(&error))
     }
 
     /// What the answer's reader has to know of the question.

@@ -56,40 +56,10 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Finds the way of a request, and writes the head for it.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be told which route takes the request.
-    #[inline]
-    pub(crate) fn begin(
-        worker: &Worker,
-        entry: &Entry,
-        head: &RequestHead<'_, '_>,
-        via: &Forward<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(Self, Encoding), Reject> {
-        if entry.listener.routes.is_empty() {
-            let way = Self::without_route(entry, head, via);
-            return Ok((way, head.forward(via, out)));
-        }
-        Self::find(worker, entry, head, via, out)
-    }
-
-    #[inline]
-    fn without_route(entry: &Entry, head: &RequestHead<'_, '_>, via: &Forward<'_>) -> Self {
-        let mut way = Self::to(Destination::Nowhere);
-        if let Some(place) = entry.listener.cluster {
-            way.to = Destination::Cluster(place);
-            way.tag = tag_of(entry, place, head);
-            way.key = key_of(entry, place, head, via);
-        }
-        way
-    }
-
-    fn to(to: Destination) -> Self {
+    /// Before anything is known of it.
+    pub(crate) fn nowhere() -> Self {
         Self {
-            to,
+            to: Destination::Nowhere,
             timeout: None,
             edits: None,
             labels: None,
@@ -99,59 +69,95 @@ impl Way {
         }
     }
 
-    #[inline(never)]
-    fn find(
+    /// Finds the way of a request, and writes the head for it. Nothing may be known of it yet.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be told which route takes the request.
+    #[inline]
+    pub(crate) fn begin(
+        &mut self,
         worker: &Worker,
         entry: &Entry,
         head: &RequestHead<'_, '_>,
         via: &Forward<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(Self, Encoding), Reject> {
+    ) -> Result<Encoding, Reject> {
+        if entry.listener.routes.is_empty() {
+            self.without_route(entry, head, via);
+            return Ok(head.forward(via, out));
+        }
+        self.find(worker, entry, head, via, out)
+    }
+
+    #[inline]
+    fn without_route(&mut self, entry: &Entry, head: &RequestHead<'_, '_>, via: &Forward<'_>) {
+        if let Some(place) = entry.listener.cluster {
+            self.go_to(entry, place, head, via);
+        }
+    }
+
+    #[inline]
+    fn go_to(
+        &mut self,
+        entry: &Entry,
+        place: usize,
+        head: &RequestHead<'_, '_>,
+        via: &Forward<'_>,
+    ) {
+        self.to = Destination::Cluster(place);
+        self.tag = tag_of(entry, place, head);
+        self.key = key_of(entry, place, head, via);
+    }
+
+    #[inline(never)]
+    fn find(
+        &mut self,
+        worker: &Worker,
+        entry: &Entry,
+        head: &RequestHead<'_, '_>,
+        via: &Forward<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Encoding, Reject> {
         let routes = &entry.listener.routes;
         let mut buffers = worker.paths.borrow_mut();
         let PathBuffers { normal, target } = &mut *buffers;
         let asked = Asked::new(routes, head, normal)?;
         let Some(place) = routes.find(&asked) else {
-            let way = Self::without_route(entry, head, via);
-            return Ok((way, head.forward(via, out)));
+            self.without_route(entry, head, via);
+            return Ok(head.forward(via, out));
         };
-        let (way, encoding) = match routes.action(place) {
+        match routes.action(place) {
             Action::Redirect(redirect) => {
-                let to = RedirectTo {
+                self.to = Destination::Redirect(Box::new(RedirectTo {
                     status: redirect.status,
                     location: location(redirect.scheme, &asked)?,
-                };
-                let to = Destination::Redirect(Box::new(to));
-                (Self::to(to), head.forward(via, out))
+                }));
+                Ok(head.forward(via, out))
             }
             Action::Forward(forward) => {
-                let way = Self::forwarded(worker, entry, forward, head, via);
-                (way, forward.write_head(&asked, via, target, out))
+                self.forward(worker, entry, forward, head, via);
+                Ok(forward.write_head(&asked, via, target, out))
             }
-        };
-        Ok((way, encoding))
+        }
     }
 
     /// To one of the clusters of a route: that of the endpoint which the client's cookie names, or one
     /// by their shares.
-    fn forwarded(
+    fn forward(
+        &mut self,
         worker: &Worker,
         entry: &Entry,
         forward: &Forwarding,
         head: &RequestHead<'_, '_>,
         via: &Forward<'_>,
-    ) -> Self {
+    ) {
         let drawn = || forward.draw_cluster(|parts| worker.draw(parts));
-        let Some(cluster) = named(entry, forward, head).or_else(drawn) else {
-            return Self::to(Destination::Nowhere);
-        };
-        Self {
-            timeout: forward.timeout,
-            edits: forward.response.clone(),
-            labels: forward.labels.clone(),
-            tag: tag_of(entry, cluster, head),
-            key: key_of(entry, cluster, head, via),
-            ..Self::to(Destination::Cluster(cluster))
+        if let Some(cluster) = named(entry, forward, head).or_else(drawn) {
+            self.go_to(entry, cluster, head, via);
+            self.timeout = forward.timeout;
+            self.edits.clone_from(&forward.response);
+            self.labels.clone_from(&forward.labels);
         }
     }
 

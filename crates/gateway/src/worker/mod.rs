@@ -82,14 +82,8 @@ impl Worker {
     /// Appends a new request id: 128 random bits in hexadecimal.
     pub(crate) fn make_request_id(&self, out: &mut String) {
         let mut rng = self.rng.borrow_mut();
-        for _ in 0..2 {
-            let word = rng.next_u64();
-            let digits: [u8; 16] = std::array::from_fn(|at| {
-                b"0123456789abcdef"[(word >> (60 - 4 * at)) as usize & 15]
-            });
-            // Hexadecimal digits are text.
-            out.push_str(std::str::from_utf8(&digits).unwrap_or_default());
-        }
+        let digits = [hexadecimal(rng.next_u64()), hexadecimal(rng.next_u64())];
+        out.push_str(std::str::from_utf8(digits.as_flattened()).unwrap_or_default());
     }
 
     /// Takes over a plan: requests that come from now on go by it.
@@ -120,6 +114,35 @@ impl Worker {
     fn tidy(&self, now: Nanos) {
         for cluster in &self.plan.borrow().clusters {
             cluster.close_stale(now);
+        }
+    }
+}
+
+/// The digits of a number, all sixteen: four bits each in a byte of their own, and what lies above
+/// nine moved on to the letters.
+fn hexadecimal(word: u64) -> [u8; 16] {
+    const ONES: u128 = u128::from_ne_bytes([1; 16]);
+    let mut spread = u128::from(word);
+    for (shift, mask) in [
+        (32, 0x0000_0000_ffff_ffff_0000_0000_ffff_ffff),
+        (16, 0x0000_ffff_0000_ffff_0000_ffff_0000_ffff),
+        (8, 0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff),
+        (4, ONES * 0x0f),
+    ] {
+        spread = (spread | spread << shift) & mask;
+    }
+    let letters = (spread + ONES * 6) >> 4 & ONES;
+    (spread + ONES * u128::from(b'0') + letters * u128::from(b'a' - b'0' - 10)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hexadecimal;
+
+    #[test]
+    fn words_are_written_in_hexadecimal() {
+        for word in [0, 0x0123_4567_89ab_cdef, 0xa0b9_f000_0001_9a0f, u64::MAX] {
+            assert_eq!(hexadecimal(word), format!("{word:016x}").as_bytes());
         }
     }
 }
