@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod exposition;
+pub(crate) mod schema;
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -5,7 +5,8 @@ use super::mistake::Mistake;
 /// The most bytes of a name. Names become labels of metrics and parts of API paths.
 pub const NAME_BYTES_MAX: usize = 200;
 
-/// Checks a name: 1 to [`NAME_BYTES_MAX`] bytes, no control characters, no space around it.
+/// Checks a name: 1 to [`NAME_BYTES_MAX`] bytes, no control characters, no space around it, and not `.`
+/// or `..`, which no client could ask for as a part of a path.
 ///
 /// # Errors
 ///
@@ -19,6 +20,8 @@ pub fn check_name(text: &str) -> Result<(), Mistake> {
         "holds a control character".to_owned()
     } else if text.trim() != text {
         "has space around it".to_owned()
+    } else if matches!(text, "." | "..") {
+        "cannot be a part of a path".to_owned()
     } else {
         return Ok(());
     };
@@ -42,10 +45,11 @@ mod tests {
             "pod/web-1",
             "grüße",
             "a b",
+            "...",
         ] {
             assert_eq!(check_name(good), Ok(()), "{good}");
         }
-        for bad in ["", " web", "web\n", "a\tb", &"x".repeat(201)] {
+        for bad in ["", ".", "..", " web", "web\n", "a\tb", &"x".repeat(201)] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
     }

@@ -1,0 +1,200 @@
+//! The calls of the API: the one table that the router and the OpenAPI document are made of.
+
+use axum::routing::{MethodRouter, get, patch, post, put};
+use evenkeel_gateway::Control;
+
+use super::{clusters, endpoints, openapi, reload, strategy};
+use crate::reloader::Reloader;
+
+/// A call of the API.
+pub(super) struct Call {
+    pub(super) method: Method,
+    /// Below `/api/v1`; what is in braces names a cluster, an endpoint, or the like.
+    pub(super) path: &'static str,
+    /// What programs call it: unique.
+    pub(super) id: &'static str,
+    /// What it does, in a sentence without its full stop.
+    pub(super) summary: &'static str,
+    pub(super) query: &'static [Query],
+    pub(super) body: Option<Body>,
+    pub(super) answer: Answer,
+    /// Other statuses that it answers with, beside those that every call has, and when.
+    pub(super) problems: &'static [(u16, &'static str)],
+    pub(super) serve: fn(&Reloader) -> MethodRouter<Control>,
+}
+
+/// The method of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Delete,
+    Get,
+    Patch,
+    Post,
+    Put,
+}
+
+/// A parameter in the query of a call.
+pub(super) struct Query {
+    pub(super) name: &'static str,
+    /// Its schema, by name.
+    pub(super) schema: &'static str,
+    pub(super) doc: &'static str,
+}
+
+/// What a call is sent.
+pub(super) enum Body {
+    /// JSON of that schema.
+    Json(&'static str),
+    /// The text of a configuration.
+    Toml,
+}
+
+/// What a call answers when all is well.
+pub(super) enum Answer {
+    /// JSON of that schema.
+    Json(u16, &'static str),
+    /// An array of it.
+    List(&'static str),
+    /// Nothing.
+    Empty(u16),
+}
+
+/// A call that asks for something and changes nothing; others say how they differ.
+const READ: Call = Call {
+    method: Method::Get,
+    path: "",
+    id: "",
+    summary: "",
+    query: &[],
+    body: None,
+    answer: Answer::Empty(204),
+    problems: &[],
+    serve: |_| MethodRouter::new(),
+};
+
+const NO_CLUSTER: (u16, &str) = (404, "there is no such cluster");
+const NO_ENDPOINT: (u16, &str) = (404, "there is no such cluster or endpoint");
+const WRONG: (u16, &str) = (422, "what was sent is understood and cannot be");
+
+/// All calls, in the order in which the reference lists them.
+pub(super) const CALLS: &[Call] = &[
+    Call {
+        path: "/clusters",
+        id: "listClusters",
+        summary: "All clusters",
+        answer: Answer::List("Cluster"),
+        serve: |_| get(clusters::list),
+        ..READ
+    },
+    Call {
+        path: "/clusters/{cluster}",
+        id: "getCluster",
+        summary: "One cluster",
+        answer: Answer::Json(200, "Cluster"),
+        problems: &[NO_CLUSTER],
+        serve: |_| get(clusters::show),
+        ..READ
+    },
+    Call {
+        path: "/clusters/{cluster}/endpoints",
+        id: "listEndpoints",
+        summary: "The endpoints of a cluster, in the order of their ids",
+        answer: Answer::List("Endpoint"),
+        problems: &[NO_CLUSTER],
+        serve: |_| get(endpoints::list),
+        ..READ
+    },
+    Call {
+        method: Method::Post,
+        path: "/clusters/{cluster}/endpoints",
+        id: "addEndpoint",
+        summary: "Adds an endpoint",
+        body: Some(Body::Json("NewEndpoint")),
+        answer: Answer::Json(201, "Endpoint"),
+        problems: &[NO_CLUSTER, (409, "there is an endpoint of that id"), WRONG],
+        serve: |_| post(endpoints::add),
+        ..READ
+    },
+    Call {
+        method: Method::Patch,
+        path: "/clusters/{cluster}/endpoints/{endpoint}",
+        id: "changeEndpoint",
+        summary: "Changes the weight of an endpoint, what an operator wants of it, or both",
+        body: Some(Body::Json("EndpointChange")),
+        answer: Answer::Json(200, "Endpoint"),
+        problems: &[NO_ENDPOINT, WRONG],
+        serve: |_| patch(endpoints::change),
+        ..READ
+    },
+    Call {
+        method: Method::Delete,
+        path: "/clusters/{cluster}/endpoints/{endpoint}",
+        id: "removeEndpoint",
+        summary: "Removes an endpoint; its requests in flight finish",
+        answer: Answer::Empty(204),
+        problems: &[NO_ENDPOINT],
+        serve: |_| axum::routing::delete(endpoints::remove),
+        ..READ
+    },
+    Call {
+        method: Method::Put,
+        path: "/clusters/{cluster}/strategy",
+        id: "setStrategy",
+        summary: "Replaces the strategy; requests in flight finish under the old one",
+        body: Some(Body::Json("NewStrategy")),
+        answer: Answer::Json(200, "Strategy"),
+        problems: &[NO_CLUSTER, WRONG],
+        serve: |_| put(strategy::replace),
+        ..READ
+    },
+    Call {
+        method: Method::Post,
+        path: "/reload",
+        id: "reload",
+        summary: "Reads the configuration file again and puts it in force, or changes nothing",
+        query: &[Query {
+            name: "overrides",
+            schema: "OverridesFate",
+            doc: "what becomes of what was changed by calls; they are kept when absent",
+        }],
+        answer: Answer::Json(200, "Changes"),
+        problems: &[
+            (409, "there is no file, or it cannot be put in force"),
+            (422, "the file has mistakes, which `diagnostics` lists"),
+        ],
+        serve: |reloader| post(reload::reload).with_state(reloader.clone()),
+        ..READ
+    },
+    Call {
+        method: Method::Post,
+        path: "/check",
+        id: "check",
+        summary: "Checks the text of a configuration; nothing is changed",
+        body: Some(Body::Toml),
+        answer: Answer::Json(200, "Checked"),
+        problems: &[(422, "the text has mistakes, which `diagnostics` lists")],
+        serve: |reloader| post(reload::check).with_state(reloader.clone()),
+        ..READ
+    },
+    Call {
+        path: "/openapi.json",
+        id: "getOpenApi",
+        summary: "This document",
+        answer: Answer::Json(200, "OpenApi"),
+        serve: |_| get(openapi::show),
+        ..READ
+    },
+];
+
+impl Method {
+    /// As the document writes it.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Get => "get",
+            Self::Patch => "patch",
+            Self::Post => "post",
+            Self::Put => "put",
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The schemas of what calls take and give.
+
+use evenkeel_config::schema as configuration;
+use serde_json::{Map, Value, json};
+
+/// All of them, by name.
+pub(super) fn all() -> Value {
+    let mut all = Map::new();
+    let configuration = configuration();
+    let cluster = &configuration["properties"]["cluster"]["additionalProperties"]["properties"];
+    for (name, schema) in [
+        ("Problem", problem()),
+        ("Diagnostic", diagnostic()),
+        ("Cluster", self::cluster()),
+        ("Totals", totals()),
+        ("Override", override_()),
+        ("Endpoint", endpoint()),
+        (
+            "NewEndpoint",
+            cluster["endpoints"]["items"]["anyOf"][1].clone(),
+        ),
+        ("EndpointChange", endpoint_change(cluster)),
+        ("Strategy", strategy()),
+        ("NewStrategy", cluster["strategy"].clone()),
+        ("OverridesFate", json!({ "enum": ["keep", "drop"] })),
+        ("Difference", difference()),
+        ("Changes", changes()),
+        ("Checked", checked()),
+        (
+            "OpenApi",
+            json!({ "type": "object", "required": ["openapi", "info", "paths"] }),
+        ),
+    ] {
+        all.insert(name.to_owned(), schema);
+    }
+    all.into()
+}
+
+/// An object of these keys, all of which are there, and no others.
+fn object(properties: Value) -> Value {
+    let keys = properties.as_object().into_iter().flat_map(Map::keys);
+    let required: Vec<&String> = keys.collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": required,
+        "properties": properties,
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+fn list(name: &str) -> Value {
+    json!({ "type": "array", "items": reference(name) })
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn optional(kind: &str) -> Value {
+    json!({ "type": [kind, "null"] })
+}
+
+fn time() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn number() -> Value {
+    json!({ "type": "number", "minimum": 0 })
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "description": "What went wrong (RFC 9457)",
+        "required": ["type", "title", "status", "detail", "instance"],
+        "properties": {
+            "type": text(),
+            "title": text(),
+            "status": { "type": "integer", "minimum": 400, "maximum": 599 },
+            "detail": text(),
+            "instance": text(),
+            "diagnostics": list("Diagnostic"),
+        },
+    })
+}
+
+fn diagnostic() -> Value {
+    object(json!({
+        "file": text(),
+        "line": count(),
+        "column": count(),
+        "severity": { "enum": ["error", "warning"] },
+        "message": text(),
+        "help": optional("string"),
+    }))
+}
+
+fn cluster() -> Value {
+    object(json!({
+        "name": text(),
+        "strategy": reference("Strategy"),
+        "endpoints": list("Endpoint"),
+        "panic": { "type": "boolean" },
+        "totals": reference("Totals"),
+        "overrides": list("Override"),
+    }))
+}
+
+fn totals() -> Value {
+    let codes = ["1xx", "2xx", "3xx", "4xx", "5xx", "cancelled"];
+    let codes: Map<String, Value> = codes
+        .map(|code| (code.to_owned(), count()))
+        .into_iter()
+        .collect();
+    object(json!({
+        "requests": count(),
+        "gateway_answers": count(),
+        "failures": count(),
+        "in_flight": count(),
+        "codes": object(codes.into()),
+    }))
+}
+
+fn override_() -> Value {
+    let mut endpoint = object(json!({
+        "endpoint": text(),
+        "change": { "enum": ["added", "removed", "changed"] },
+        "weight": count(),
+        "admin": admin(),
+    }));
+    endpoint["required"] = json!(["endpoint", "change"]);
+    json!({ "anyOf": [object(json!({ "strategy": reference("Strategy") })), endpoint] })
+}
+
+fn endpoint() -> Value {
+    object(json!({
+        "id": text(),
+        "address": text(),
+        "weight": count(),
+        "effective_weight": number(),
+        "zone": optional("string"),
+        "tier": count(),
+        "labels": { "type": "object", "additionalProperties": text() },
+        "capacity": optional("integer"),
+        "admin": admin(),
+        "health": { "enum": ["healthy", "suspect", "unhealthy", "ejected", "recovering"] },
+        "state": {
+            "enum": [
+                "ready", "slow_start", "saturated", "draining", "disabled", "unhealthy", "ejected",
+            ],
+        },
+        "reason": text(),
+        "since": time(),
+        "in_flight": count(),
+        "requests": count(),
+        "failures": count(),
+        "latency_ms": object(json!({ "p50": number(), "p99": number() })),
+    }))
+}
+
+fn admin() -> Value {
+    json!({ "enum": ["enabled", "draining", "disabled"] })
+}
+
+fn endpoint_change(cluster: &Value) -> Value {
+    let endpoint = &cluster["endpoints"]["items"]["anyOf"][1];
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "minProperties": 1,
+        "properties": { "weight": endpoint["properties"]["weight"], "admin": admin() },
+    })
+}
+
+fn strategy() -> Value {
+    object(json!({
+        "name": text(),
+        "params": { "type": "object" },
+    }))
+}
+
+fn difference() -> Value {
+    let names = json!({ "type": "array", "items": text() });
+    let changed = object(json!({ "name": text(), "settings": names }));
+    object(json!({
+        "added": names,
+        "removed": names,
+        "changed": { "type": "array", "items": changed },
+    }))
+}
+
+fn changes() -> Value {
+    let names = json!({ "type": "array", "items": text() });
+    object(json!({
+        "clusters": reference("Difference"),
+        "listeners": reference("Difference"),
+        "settings": names,
+        "next_start": names,
+        "diagnostics": list("Diagnostic"),
+    }))
+}
+
+fn checked() -> Value {
+    object(json!({
+        "valid": { "const": true },
+        "diagnostics": list("Diagnostic"),
+    }))
+}
