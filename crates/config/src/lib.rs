@@ -38,12 +38,12 @@ pub use environment::{Environment, FILE_BYTES_MAX};
 pub use flags::endpoint_from_flag;
 pub use json::{endpoint_from_json, strategy_from_json, weight_from_json};
 pub use load::{LoadError, Loaded, load, parse};
-pub use model::cluster::{Capacity, Cluster, Sticky, Timeouts};
+pub use model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
 pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, Level, Log, LogFormat, Runtime, Token, Workers,
 };
 pub use model::hash::KeyRules;
-pub use model::listener::{Limits, Listener};
+pub use model::listener::{Limits, Listener, Protocol};
 pub use model::retry::{Retry, RetryOn};
 pub use model::route::{Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route};
 pub use model::strategy_choice::StrategyChoice;

@@ -70,6 +70,7 @@ fn value(key: &Key) -> Value {
             json!({ "type": "array", "minItems": 1, "items": needing(key, needed) })
         }
         Kind::Named => named(key),
+        Kind::Flag => json!({ "type": "boolean" }),
         Kind::Word(words, _) => json!({ "enum": words }),
         Kind::RetryCauses => {
             let pattern = retry_cause::PATTERN;

@@ -48,6 +48,22 @@ impl KeyReader {
             .next()
     }
 
+    /// The key of a connection of which no more than its peer's address is known.
+    pub(crate) fn key_of_address(&self, peer: IpAddr) -> Option<u64> {
+        let mut sources = self.sources.iter();
+        sources
+            .any(|source| matches!(source, KeySource::SourceIp))
+            .then(|| self.hash_address(peer))
+            .flatten()
+    }
+
+    fn hash_address(&self, address: IpAddr) -> Option<u64> {
+        let mut text = AddressText::default();
+        // An address fits.
+        write!(text, "{address}").ok()?;
+        Some(self.hasher.hash(text.as_bytes()))
+    }
+
     fn hash_of(
         &self,
         source: &KeySource,
@@ -64,13 +80,7 @@ impl KeyReader {
             }
             KeySource::Path => hash(head.path().as_bytes()),
             KeySource::Query(name) => hash(parameter(head.query()?, name)?.as_bytes()),
-            KeySource::SourceIp => {
-                let address = source_ip(head, sender)?;
-                let mut text = AddressText::default();
-                // An address fits.
-                write!(text, "{address}").ok()?;
-                hash(text.as_bytes())
-            }
+            KeySource::SourceIp => self.hash_address(source_ip(head, sender)?),
         }
     }
 }

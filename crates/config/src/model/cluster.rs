@@ -21,6 +21,8 @@ pub struct Cluster {
     pub endpoints: Vec<Endpoint>,
     /// Below which share of healthy endpoints all of them are used.
     pub panic: PanicThreshold,
+    /// The PROXY header that endpoints are sent first; none: none.
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// What is taken for the key of a request.
     pub keys: KeyRules,
     /// The labels that routes ask for, each once, in the order of the file.
@@ -46,6 +48,7 @@ impl Cluster {
             strategy: StrategyChoice::default(),
             endpoints: Vec::new(),
             panic: PanicThreshold::default(),
+            proxy_protocol: None,
             keys: KeyRules::default(),
             views: Vec::new(),
             subset: None,
@@ -65,6 +68,15 @@ impl Cluster {
             _ => endpoint,
         }
     }
+}
+
+/// A version of the PROXY header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// A line of text.
+    V1,
+    /// Binary.
+    V2,
 }
 
 /// The cookie that keeps a client at its endpoint.

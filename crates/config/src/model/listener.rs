@@ -15,6 +15,10 @@ pub struct Listener {
     pub name: Arc<str>,
     /// What it binds.
     pub address: ListenAddress,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// Whether a PROXY header comes first, and says who the peer is.
+    pub proxy_protocol: bool,
     /// The cluster for requests that no route takes, which exists; none: they get 404.
     pub cluster: Option<Arc<str>>,
     /// The routes, in the order in which they are tried; at most [`Route::MAX`].
@@ -35,6 +39,8 @@ impl Listener {
         Self {
             name: address.to_string().into(),
             address,
+            protocol: Protocol::Http,
+            proxy_protocol: false,
             cluster: None,
             routes: Vec::new(),
             limits: Limits::default(),
@@ -54,6 +60,16 @@ impl Listener {
             None => self.trusts_unix,
         }
     }
+}
+
+/// What a listener speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP.
+    #[default]
+    Http,
+    /// Nothing that we would look into: bytes are passed on as they come. It has a cluster.
+    Tcp,
 }
 
 /// What clients may ask of a listener.

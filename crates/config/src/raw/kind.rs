@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Cluster,
     /// The path of a file.
     File,
+    /// True or false.
+    Flag,
     /// One of these words; the second list is not supported yet.
     Word(&'static [&'static str], &'static [&'static str]),
     /// After what a request is tried again.
@@ -99,6 +101,7 @@ impl fmt::Display for Kind {
             Self::Name => "a name in quotes",
             Self::Cluster => "the name of a cluster",
             Self::File => "the path of a file",
+            Self::Flag => "true or false",
             Self::Word(words, _) => return one_of(f, words),
             Self::RetryCause => "\"connect\", \"reset\", \"timeout\", a status or a class",
             Self::RetryCauses => {

@@ -173,10 +173,25 @@ impl Walk<'_> {
         number
     }
 
-    /// One of the words of its key.
+    /// True or false.
+    pub(crate) fn flag(&mut self, section: &Section<'_>, name: &str) -> Option<bool> {
+        let entry = section.get(name)?;
+        match entry.value.get_ref() {
+            DeValue::Boolean(flag) => Some(*flag),
+            _ => {
+                self.wrong(&entry);
+                None
+            }
+        }
+    }
+
+    /// One of the words of its key; nothing for `false`, where that turns it off.
     pub(crate) fn word(&mut self, section: &Section<'_>, name: &str) -> Option<&'static str> {
         let entry = section.get(name)?;
-        self.one_of(&entry)
+        match entry.value.get_ref() {
+            DeValue::Boolean(false) if entry.key.off => None,
+            _ => self.one_of(&entry),
+        }
     }
 
     fn one_of(&mut self, entry: &Entry<'_>) -> Option<&'static str> {
@@ -246,6 +261,9 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
         }
         DeValue::Integer(_) if kind == Kind::RetryCause => format!("write \"{written}\""),
         DeValue::String(_) if list => format!("write [{written}]"),
+        DeValue::Boolean(true) if entry.key.off && matches!(kind, Kind::Word(..)) => {
+            format!("write {kind}, or false")
+        }
         DeValue::Boolean(true) if entry.key.off => "write a table, or false".to_owned(),
         DeValue::Boolean(false) if !entry.key.off => "it cannot be turned off".to_owned(),
         _ if entry.is_element() || entry.key.default.is_empty() => String::new(),

@@ -7,7 +7,7 @@ use evenkeel_core::{Endpoint, PanicThreshold};
 
 use super::{endpoint, hash, retry, strategy};
 use crate::Mistake;
-use crate::model::cluster::{Capacity, Cluster, Sticky, Timeouts};
+use crate::model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
 use crate::model::listener::Listener;
 use crate::model::route::Action;
 use crate::raw::descend::Sub;
@@ -52,6 +52,7 @@ fn cluster(
     let timeout = timeout(walk, section);
     let strategy = strategy::strategy(walk, section).unwrap_or_default();
     let mut cluster = Cluster {
+        proxy_protocol: proxy_protocol(walk, section),
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),
         strategy,
@@ -108,6 +109,13 @@ fn warn_idle(walk: &mut Walk<'_>, section: &Section<'_>, at: Range<usize>, all: 
             Mistake::new(message, help),
         );
     }
+}
+
+fn proxy_protocol(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<ProxyProtocol> {
+    Some(match walk.word(section, "proxy_protocol")? {
+        "v1" => ProxyProtocol::V1,
+        _ => ProxyProtocol::V2,
+    })
 }
 
 fn panic(walk: &mut Walk<'_>, section: &Section<'_>) -> PanicThreshold {

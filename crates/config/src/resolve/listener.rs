@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::de::DeValue;
 
 use super::route::{Named, routes};
-use crate::model::listener::{Limits, Listener};
+use crate::model::listener::{Limits, Listener, Protocol};
 use crate::raw::descend::Sub;
 use crate::raw::kind::Kind;
 use crate::raw::section::Section;
@@ -68,13 +68,21 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         .get("address")
         .and_then(|entry| walk.parsed(&entry, str::parse::<ListenAddress>));
     let name = walk.name(section, "name");
-    let _ = walk.word(section, "protocol");
+    let protocol = match walk.word(section, "protocol") {
+        Some("tcp") => Protocol::Tcp,
+        _ => Protocol::Http,
+    };
     let cluster = section.get("cluster").and_then(|entry| walk.string(&entry));
     let cluster: Option<Arc<str>> = cluster.as_deref().map(Arc::from);
     let name_at = at("name").filter(|_| name.is_some());
     let address_at = at("address").filter(|_| address.is_some());
     let mut clusters: Vec<Named> = cluster.clone().zip(at("cluster")).into_iter().collect();
+    if protocol == Protocol::Tcp {
+        check_tcp(walk, section);
+    }
     let mut listener = Listener {
+        protocol,
+        proxy_protocol: walk.flag(section, "proxy_protocol").unwrap_or(false),
         cluster,
         routes: routes(walk, section, &mut clusters),
         limits: limits(walk, section),
@@ -89,6 +97,20 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         name_at,
         address_at,
         clusters,
+    }
+}
+
+/// A TCP listener has one way to go.
+fn check_tcp(walk: &mut Walk<'_>, section: &Section<'_>) {
+    if let Some(entry) = section.get("route") {
+        let message = "a TCP listener has no routes: it sees no requests";
+        let help = "give it a cluster, or make it protocol = \"http\"";
+        walk.error(entry.span, Mistake::new(message, help));
+    }
+    if !section.has("cluster") {
+        let help = "add cluster = \"NAME\"";
+        let mistake = Mistake::new("a TCP listener without a cluster leads nowhere", help);
+        walk.error(section.span.clone(), mistake);
     }
 }
 

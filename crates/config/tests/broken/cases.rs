@@ -84,13 +84,18 @@ pub(super) const LISTENER: &[Case] = &[
         "3:8 error: listener.name: the name \"\" is empty",
     ]),
     ("protocol = \"tcp\"", &[
-        "3:12 error: listener.protocol = \"tcp\" is not supported yet",
+        "1:1 error: a TCP listener without a cluster leads nowhere",
+    ]),
+    ("protocol = \"tcp\"\nroute = []", &[
+        "1:1 error: a TCP listener without a cluster leads nowhere",
+        "4:1 error: a TCP listener has no routes: it sees no requests",
     ]),
     ("protocol = \"htp\"", &[
         "3:12 error: listener.protocol = \"htp\" is not known, did you mean \"http\"?",
     ]),
-    ("proxy_protocol = true", &[
-        "3:1 error: listener.proxy_protocol is not supported yet",
+    ("proxy_protocol = true", &[]),
+    ("proxy_protocol = \"v2\"", &[
+        "3:18 error: listener.proxy_protocol = \"v2\" is not true or false",
     ]),
     ("proxy_protocol = false", &[]),
     ("tls = []", &[]),
@@ -244,6 +249,14 @@ pub(super) const CLUSTER: &[Case] = &[
     ]),
     ("protocol = \"http2\"", &[
         "6:12 error: cluster.web.protocol = \"http2\" is not supported yet",
+    ]),
+    ("proxy_protocol = \"v1\"", &[]),
+    ("proxy_protocol = false", &[]),
+    ("proxy_protocol = true", &[
+        "6:18 error: cluster.web.proxy_protocol = true is not \"v1\" or \"v2\"",
+    ]),
+    ("proxy_protocol = \"v3\"", &[
+        "6:18 error: cluster.web.proxy_protocol = \"v3\" is not known",
     ]),
     ("retrys = 1", &[
         "6:1 error: unknown key \"retrys\" in cluster.web, did you mean \"retry\"?",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_config as config;
 use evenkeel_core::{Nanos, Snapshot};
+use evenkeel_preface::ProxyVersion;
 
 use super::target::Target;
 use crate::affinity::{Sticky, Tags};
@@ -36,6 +37,8 @@ pub struct Policies {
     pub idle_timeout: Nanos,
     /// For a connection without a request.
     pub pool_idle_timeout: Nanos,
+    /// The PROXY header that endpoints are sent first.
+    pub proxy_protocol: Option<ProxyVersion>,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
     /// Where the keys of requests come from.
@@ -100,7 +103,15 @@ impl From<&config::Cluster> for Policies {
             connect_timeout: timeout.connect.into(),
             response_timeout: timeout.response.into(),
             idle_timeout: timeout.idle.into(),
-            pool_idle_timeout: timeout.pool_idle.into(),
+            // One that was opened for a client says who that is, and is of no use to others.
+            pool_idle_timeout: match cluster.proxy_protocol {
+                None => timeout.pool_idle.into(),
+                Some(_) => Nanos(0),
+            },
+            proxy_protocol: cluster.proxy_protocol.map(|version| match version {
+                config::ProxyProtocol::V1 => ProxyVersion::V1,
+                config::ProxyProtocol::V2 => ProxyVersion::V2,
+            }),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
             key_sources: cluster.keys.sources.as_slice().into(),
         }

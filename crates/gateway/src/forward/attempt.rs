@@ -61,7 +61,7 @@ async fn stays(client: &mut Client) -> Result<(), Failure> {
 }
 
 /// Opens a connection, unless the client goes away in the meantime.
-async fn connect_for(
+pub(super) async fn connect_for(
     client: &mut Client,
     endpoint: &LocalEndpoint,
     policies: &Policies,
@@ -71,8 +71,8 @@ async fn connect_for(
         // Connections that idle are worth less than a request.
         client.worker.close_idle();
     }
-    let timeout = policies.connect_timeout;
-    let mut connecting = pin!(connect(&endpoint.target, timeout, descriptors));
+    let dial = client.dial(policies);
+    let mut connecting = pin!(connect(&endpoint.target, &dial, descriptors));
     poll_fn(|cx| {
         if let Poll::Ready(result) = connecting.as_mut().poll(cx) {
             return Poll::Ready(result.map_err(|error| {

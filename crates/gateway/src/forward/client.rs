@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
+use evenkeel_preface::{Addresses, ProxyHeader, ProxyVersion};
 use tokio::io::AsyncWrite;
 
 use super::exchange::{After, exchange};
+use super::opening::open;
 use super::request::{Request, TOO_SLOW};
 use crate::access::{Ending, Noted};
-use crate::cluster::CodeClass;
+use crate::cluster::{CodeClass, Policies};
 use crate::listener::{Listener, Seat};
 use crate::stream::Stream;
-use crate::upstream::Carrier;
+use crate::upstream::{Carrier, Dial};
 use crate::worker::alarm::Alarm;
 use crate::worker::buffer::Inbox;
 use crate::worker::{ClusterWorker, Entry, Worker};
@@ -42,19 +44,21 @@ pub(crate) fn serve(
     entry: Entry,
     seat: Seat,
     stream: Stream,
-    peer: Option<IpAddr>,
+    peer: Option<SocketAddr>,
 ) {
     worker.connections.set(worker.connections.get() + 1);
-    let client = Client {
+    let begins_with_http = entry.listener.begins_with_http();
+    let mut client = Client {
         worker: Rc::clone(worker),
-        trusted: entry.listener.config.trusts(peer),
+        trusted: false,
         entry,
-        peer_ip: peer,
+        address: None,
+        destination: None,
         _seat: seat,
         stream,
         inbox: Inbox::new(&worker.buffers),
         alarm: worker.alarms.alarm(),
-        peer: peer.map_or_else(|| "unknown".into(), |peer| peer.to_string().into()),
+        peer: Box::default(),
         request_id: String::new(),
         notes: match &worker.access {
             Some(_) => Noted::on(),
@@ -63,7 +67,12 @@ pub(crate) fn serve(
         ended: false,
         switched: None,
     };
-    tokio::task::spawn_local(client.run());
+    client.name(peer);
+    if begins_with_http {
+        tokio::task::spawn_local(client.run());
+    } else {
+        tokio::task::spawn_local(open(client));
+    }
 }
 
 /// A client's connection.
@@ -77,7 +86,10 @@ pub(super) struct Client {
     pub(super) inbox: Inbox,
     pub(super) alarm: Alarm,
     pub(super) peer: Box<str>,
-    peer_ip: Option<IpAddr>,
+    /// Its address; none on a unix socket.
+    pub(super) address: Option<SocketAddr>,
+    /// Where it connected to, if somebody in front says so.
+    pub(super) destination: Option<Box<SocketAddr>>,
     /// The id of the request in hand; its memory serves the next one too.
     pub(super) request_id: String,
     pub(super) trusted: bool,
@@ -97,7 +109,16 @@ enum Next {
 }
 
 impl Client {
-    async fn run(mut self) {
+    /// Says who the peer is.
+    pub(super) fn name(&mut self, peer: Option<SocketAddr>) {
+        let ip = peer.map(|peer| peer.ip());
+        self.address = peer;
+        self.peer = ip.map_or_else(|| "unknown".into(), |ip| ip.to_string().into());
+        self.trusted = self.entry.listener.config.trusts(ip);
+    }
+
+    /// Serves requests, one after another.
+    pub(super) async fn run(mut self) {
         let mut fresh = true;
         // One place for all of them: a request is never moved.
         let mut request = Request::none();
@@ -123,11 +144,39 @@ impl Client {
         self.worker.draining.get() || self.entry.leaving
     }
 
+    /// How a connection to an endpoint begins for this client.
+    pub(super) fn dial(&self, policies: &Policies) -> Dial {
+        let greeting = match policies.proxy_protocol {
+            None => Box::default(),
+            Some(version) => self.greeting(version),
+        };
+        Dial {
+            timeout: policies.connect_timeout,
+            greeting,
+        }
+    }
+
+    /// The PROXY header that says who it is.
+    #[cold]
+    fn greeting(&self, version: ProxyVersion) -> Box<[u8]> {
+        let said = self.destination.as_deref().copied();
+        let here = || self.stream.socket().local_addr().ok()?.as_socket();
+        let both = self.address.zip(said.or_else(here));
+        let addresses = both.map(|(source, destination)| Addresses {
+            source,
+            destination,
+        });
+        let mut greeting = Vec::new();
+        ProxyHeader { addresses }.write(version, &mut greeting);
+        greeting.into()
+    }
+
     /// Goes by the newest configuration from here on.
     #[inline]
     pub(super) fn refresh(&mut self) {
         if self.entry.refresh(&self.worker) {
-            self.trusted = self.entry.listener.config.trusts(self.peer_ip);
+            let ip = self.address.map(|peer| peer.ip());
+            self.trusted = self.entry.listener.config.trusts(ip);
         }
     }
 
@@ -237,7 +286,7 @@ impl Client {
                 now: self.worker.now(),
                 request_id: &self.request_id,
                 listener: self.listener().name(),
-                client: self.peer_ip,
+                client: self.address.map(|peer| peer.ip()),
                 bytes_in,
             };
             notes.finish(log, &ending);

@@ -1,6 +1,5 @@
 //! One request from its head to the end of its answer.
 
-use std::future::poll_fn;
 use std::rc::Rc;
 
 use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
@@ -13,13 +12,12 @@ use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
 use super::tries::{Tries, Try, Views};
-use super::tunnel::{Peer, Tunnel};
+use super::tunnel::pass_on;
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
 use crate::listener::RETRY_AFTER;
 use crate::route::{Destination, RedirectTo, Way};
 use crate::worker::ClusterWorker;
-use crate::worker::buffer::Inbox;
 
 /// What the client is told when there is no descriptor for a connection to an endpoint.
 const NO_DESCRIPTOR: &str = "the gateway has as many connections as it has descriptors for";
@@ -66,7 +64,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     let mut ctx = PickContext::at(request.started);
     ctx.key = request.way.key;
     let tries = Tries::new(cluster, &views, ctx, client.notes.clone());
-    let mut at = match tries.first(request) {
+    let mut at = match tries.first(&request.way) {
         Ok(at) => at,
         Err(reason) => return unavailable(client, request, cluster, reason).await,
     };
@@ -148,28 +146,13 @@ async fn switch(client: &mut Client, request: &Request, at: Try<'_>, tries: &Tri
         tries.ended(true);
     }
     at.answered(now);
-    let Some(mut carrier) = client.switched.take() else {
-        return After::Abort;
-    };
-    let mut inbox = Inbox::new(&client.worker.buffers);
     let idle = at.policies().idle_timeout;
-    let endpoint = Peer {
-        stream: carrier.stream(),
-        inbox: &mut inbox,
-    };
-    let peer = Peer {
-        stream: &mut client.stream,
-        inbox: &mut client.inbox,
-    };
-    let mut tunnel = Tunnel::new(peer, endpoint, &client.alarm, idle);
-    poll_fn(|cx| {
-        // Lets go of a configuration that another one has followed.
-        client.entry.refresh(&client.worker);
-        tunnel.poll(cx)
-    })
-    .await;
-    let passed = tunnel.passed();
-    client.notes.note(|notes| notes.tunnelled(passed));
+    if let Some(carrier) = client.switched.take() {
+        let passed = pass_on(client, *carrier, idle).await;
+        client
+            .notes
+            .note(|notes| notes.tunnelled([passed.up, passed.down]));
+    }
     at.ended(&client.worker);
     After::Abort
 }

@@ -24,7 +24,7 @@ use super::retry::Point;
 use super::tries::{Tries, Try};
 use crate::clock::duration;
 use crate::cluster::Policies;
-use crate::upstream::{Carrier, LocalEndpoint, connect};
+use crate::upstream::{Carrier, Dial, LocalEndpoint, connect};
 use crate::worker::Worker;
 use crate::worker::buffer::Inbox;
 
@@ -109,6 +109,8 @@ struct Second<'t, 'v> {
     /// Those of the first try.
     policies: &'v Policies,
     delay: Pin<Box<Sleep>>,
+    /// How its connection begins.
+    dial: Dial,
     /// What is sent; gone once it is.
     copy: Option<Vec<u8>>,
     scout: Option<(Option<Try<'v>>, Scouting)>,
@@ -130,6 +132,7 @@ impl<'t, 'v> Second<'t, 'v> {
             worker: Rc::clone(&client.worker),
             tries,
             policies: first.policies(),
+            dial: client.dial(first.policies()),
             delay: Box::pin(tokio::time::sleep(duration(after))),
             copy: Some(copy),
             scout: None,
@@ -171,8 +174,9 @@ impl<'t, 'v> Second<'t, 'v> {
             let worker = Rc::clone(&self.worker);
             let endpoint = Rc::clone(at.endpoint());
             let policies = at.policies();
-            let times = (policies.connect_timeout, policies.pool_idle_timeout);
-            let scout = Box::pin(scout(worker, endpoint, copy, times));
+            let dial = self.dial.clone();
+            let scout = scout(worker, endpoint, copy, dial, policies.pool_idle_timeout);
+            let scout = Box::pin(scout);
             self.scout = Some((Some(at), scout));
         }
     }
@@ -235,7 +239,8 @@ async fn scout(
     worker: Rc<Worker>,
     endpoint: Rc<LocalEndpoint>,
     bytes: Vec<u8>,
-    (connect_timeout, pool_idle_timeout): (Nanos, Nanos),
+    dial: Dial,
+    pool_idle_timeout: Nanos,
 ) -> Result<Found, Failure> {
     let mut result = Err(io::ErrorKind::ConnectionReset.into());
     if let Some(carrier) = endpoint.take_idle(worker.alarms.now(), pool_idle_timeout) {
@@ -243,7 +248,7 @@ async fn scout(
     }
     if result.is_err() {
         let descriptors = &worker.shared.descriptors;
-        let connected = connect(&endpoint.target, connect_timeout, descriptors).await;
+        let connected = connect(&endpoint.target, &dial, descriptors).await;
         let connected = connected.map_err(|error| match error.is_ours() {
             true => Failure::Gateway(error.proxy_error()),
             false => lost(error.proxy_error(), Point::Connect),

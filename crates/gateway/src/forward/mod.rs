@@ -4,10 +4,12 @@ mod attempt;
 mod client;
 mod exchange;
 mod hedge;
+mod opening;
 mod pump;
 mod relay;
 mod request;
 mod retry;
+mod tcp;
 mod tries;
 mod tunnel;
 

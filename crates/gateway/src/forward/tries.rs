@@ -173,16 +173,16 @@ impl<'v> Tries<'v> {
     }
 
     /// Chooses the first endpoint.
-    pub(super) fn first(&self, request: &Request) -> Result<Try<'v>, NoEndpoint> {
-        self.choose(self.aim(request))
+    pub(super) fn first(&self, way: &Way) -> Result<Try<'v>, NoEndpoint> {
+        self.choose(self.aim(way))
     }
 
     /// The newest view, and what the request asks of it.
-    fn aim(&self, request: &Request) -> &'v WorkerView {
+    fn aim(&self, way: &Way) -> &'v WorkerView {
         let view = self.views.newest(self.cluster);
         let mut ctx = self.ctx.borrow_mut();
-        ctx.affinity = request.way.affinity(&view.view);
-        ctx.view = request.way.view(&view.view);
+        ctx.affinity = way.affinity(&view.view);
+        ctx.view = way.view(&view.view);
         self.aimed.set(Some(view));
         view
     }
@@ -221,10 +221,23 @@ impl<'v> Tries<'v> {
         if now >= request.due || !may_repeat(point, request.repeatable(), &policies.retry) {
             return false;
         }
-        let next = self.another(self.aim(request), policies, now);
+        let next = self.another(self.aim(&request.way), policies, now);
         let is_granted = next.is_some();
         self.next.replace(next.map(Box::new));
         is_granted
+    }
+
+    /// The endpoint that a connection goes to when one could not be reached, if there is another one.
+    pub(super) fn after_connect(
+        &self,
+        way: &Way,
+        policies: &Policies,
+        now: Nanos,
+    ) -> Option<Try<'v>> {
+        if !policies.retry.connect {
+            return None;
+        }
+        self.another(self.aim(way), policies, now)
     }
 
     /// Another try beside the one under way. None while the list changes: what the request asks of the

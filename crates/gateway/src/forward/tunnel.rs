@@ -4,6 +4,7 @@
 //! The end of one side is passed on to the other, which may go on speaking. A side that breaks tears
 //! the other one down with a reset, so that nobody takes a part for the whole.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,15 +13,17 @@ use std::time::Duration;
 use evenkeel_core::Nanos;
 use tokio::io::AsyncWrite;
 
+use super::client::Client;
 use crate::stream::Stream;
+use crate::upstream::Carrier;
 use crate::worker::alarm::Alarm;
 use crate::worker::buffer::Inbox;
 
 /// One peer of a tunnel, and what came of it and has not been passed on.
 #[derive(Debug)]
-pub(super) struct Peer<'p> {
-    pub(super) stream: &'p mut Stream,
-    pub(super) inbox: &'p mut Inbox,
+struct Peer<'p> {
+    stream: &'p mut Stream,
+    inbox: &'p mut Inbox,
 }
 
 /// How a tunnel ended.
@@ -38,7 +41,7 @@ pub(super) enum TunnelEnd {
 
 /// Two peers whose bytes are passed on.
 #[derive(Debug)]
-pub(super) struct Tunnel<'t> {
+struct Tunnel<'t> {
     client: Peer<'t>,
     endpoint: Peer<'t>,
     up: Flow,
@@ -50,19 +53,53 @@ pub(super) struct Tunnel<'t> {
 /// One direction.
 #[derive(Debug, Default)]
 struct Flow {
-    /// Bytes that were read or written.
-    moved: u64,
-    /// Bytes that were written.
-    passed: u64,
+    /// Bytes that were read, and bytes that were written.
+    received: u64,
+    sent: u64,
     /// Its sender has said that no more comes.
     ended: bool,
     /// Nothing is left to do: its receiver has been told of the end, or takes nothing any more.
     done: bool,
 }
 
+/// What came of a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passed {
+    pub(super) end: TunnelEnd,
+    /// How many bytes the endpoint was sent, and how many the client was.
+    pub(super) up: u64,
+    pub(super) down: u64,
+}
+
+/// Passes on what a client and an endpoint say to each other, to the end, or until neither has said
+/// anything for `idle`.
+pub(super) async fn pass_on(client: &mut Client, mut carrier: Carrier, idle: Nanos) -> Passed {
+    let mut inbox = Inbox::new(&client.worker.buffers);
+    let endpoint = Peer {
+        stream: carrier.stream(),
+        inbox: &mut inbox,
+    };
+    let peer = Peer {
+        stream: &mut client.stream,
+        inbox: &mut client.inbox,
+    };
+    let mut tunnel = Tunnel::new(peer, endpoint, &client.alarm, idle);
+    let end = poll_fn(|cx| {
+        // Lets go of a configuration that another one has followed.
+        client.entry.refresh(&client.worker);
+        tunnel.poll(cx)
+    })
+    .await;
+    Passed {
+        end,
+        up: tunnel.up.sent,
+        down: tunnel.down.sent,
+    }
+}
+
 impl<'t> Tunnel<'t> {
     /// A tunnel that ends when nothing has moved for `idle`.
-    pub(super) fn new(client: Peer<'t>, endpoint: Peer<'t>, alarm: &'t Alarm, idle: Nanos) -> Self {
+    fn new(client: Peer<'t>, endpoint: Peer<'t>, alarm: &'t Alarm, idle: Nanos) -> Self {
         alarm.set(idle);
         Self {
             client,
@@ -75,7 +112,7 @@ impl<'t> Tunnel<'t> {
     }
 
     /// Moves what can be moved. Ready when the tunnel is at its end.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<TunnelEnd> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<TunnelEnd> {
         let before = self.moved();
         let (client, endpoint) = (&mut self.client, &mut self.endpoint);
         let up = self.up.poll(client, endpoint.stream, cx);
@@ -96,13 +133,10 @@ impl<'t> Tunnel<'t> {
         Poll::Ready(end)
     }
 
-    /// How many bytes went to the endpoint so far, and how many to the client.
-    pub(super) fn passed(&self) -> [u64; 2] {
-        [self.up.passed, self.down.passed]
-    }
-
+    /// How many bytes were read and written so far.
     fn moved(&self) -> u64 {
-        self.up.moved + self.down.moved
+        let flows = [&self.up, &self.down];
+        flows.map(|flow| flow.received + flow.sent).iter().sum()
     }
 
     /// Has the peer of a connection that broke see a reset, as it would without a gateway between.
@@ -145,7 +179,7 @@ impl Flow {
                 break;
             };
             let count = count?;
-            self.moved += count as u64;
+            self.received += count as u64;
             self.ended = count == 0;
         }
         Ok(())
@@ -161,8 +195,7 @@ impl Flow {
         while !inbox.is_empty() {
             let count = ready!(write(to, inbox.data(), cx))?;
             inbox.consume(count);
-            self.moved += count as u64;
-            self.passed += count as u64;
+            self.sent += count as u64;
         }
         if self.ended {
             ready!(Pin::new(to).poll_shutdown(cx))?;

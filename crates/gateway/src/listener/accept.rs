@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use evenkeel_http1::{GatewayReply, ProxyError, gateway_reply};
 use tokio::sync::Notify;
 
+use super::Listener;
 use super::door::{Door, TurnedAway};
 use super::socket::Acceptor;
 use crate::forward;
@@ -76,7 +77,7 @@ pub(crate) async fn accept(
             }
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
-                let shed = shed(&worker, &door, &socket);
+                let shed = shed(&worker, &entry.listener, &socket);
                 if failures.is_multiple_of(TOLD_EVERY) {
                     tracing::warn!(listener = entry.listener.name(), %error, shed, "cannot accept");
                 }
@@ -105,14 +106,14 @@ fn welcome(
     entry: &Entry,
     door: &Arc<Door>,
     stream: Stream,
-    peer: Option<IpAddr>,
+    peer: Option<SocketAddr>,
 ) {
     let most = entry.listener.config.limits.connections as usize;
     let seat = match door.admit(most, &worker.shared.descriptors) {
         Ok(seat) => seat,
         Err(why) => {
             door.turn_away(why);
-            turn_away(&stream, why);
+            turn_away(&entry.listener, &stream, why);
             return;
         }
     };
@@ -124,27 +125,31 @@ fn welcome(
 
 /// Tells those who wait to be accepted that there is no room, with the few descriptors that are kept
 /// for that, and returns how many there were. Left in the queue they would wait without a word.
-fn shed(worker: &Worker, door: &Door, socket: &Acceptor) -> usize {
+fn shed(worker: &Worker, listener: &Listener, socket: &Acceptor) -> usize {
     let mut shed = 0;
     worker.shared.descriptors.with_spare(|| {
         while shed < SHED_MAX
             && let Some((stream, _)) = socket.accept_now()
         {
-            door.turn_away(TurnedAway::Descriptors);
-            turn_away(&stream, TurnedAway::Descriptors);
+            listener.door().turn_away(TurnedAway::Descriptors);
+            turn_away(listener, &stream, TurnedAway::Descriptors);
             shed += 1;
         }
     });
     shed
 }
 
-/// Says why, as far as the socket takes it at once, and closes.
-fn turn_away(stream: &Stream, why: TurnedAway) {
+/// Says why, as far as the socket takes it at once, and closes. Who speaks something else than plain
+/// HTTP is told nothing.
+fn turn_away(listener: &Listener, stream: &Stream, why: TurnedAway) {
+    if !listener.begins_with_http() {
+        return;
+    }
     let mut out = Vec::new();
     let mut reply = GatewayReply::new(ProxyError::ConnectionLimitReached, "");
     reply.details = Some(match why {
         TurnedAway::Limit => "the listener has as many connections as its limit allows",
-        TurnedAway::Descriptors => "the gateway has as many connections as it has descriptors for",
+        _ => "the gateway has as many connections as it has descriptors for",
     });
     reply.retry_after = Some(RETRY_AFTER);
     gateway_reply(&mut out, &reply);

@@ -27,11 +27,13 @@ pub enum TurnedAway {
     Limit,
     /// The process has no descriptor for it.
     Descriptors,
+    /// It did not begin with the PROXY header that the listener requires.
+    ProxyHeader,
 }
 
 impl TurnedAway {
     /// All reasons.
-    pub const ALL: [Self; 2] = [Self::Limit, Self::Descriptors];
+    pub const ALL: [Self; 3] = [Self::Limit, Self::Descriptors, Self::ProxyHeader];
 
     /// The label value.
     #[must_use]
@@ -39,6 +41,7 @@ impl TurnedAway {
         match self {
             Self::Limit => "limit",
             Self::Descriptors => "descriptors",
+            Self::ProxyHeader => "proxy_header",
         }
     }
 }
@@ -64,7 +67,7 @@ impl Door {
     }
 
     /// Counts one that is not let in.
-    pub(super) fn turn_away(&self, why: TurnedAway) {
+    pub(crate) fn turn_away(&self, why: TurnedAway) {
         self.turned_away[why as usize].fetch_add(1, Ordering::Relaxed);
     }
 

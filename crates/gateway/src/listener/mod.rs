@@ -80,6 +80,11 @@ impl Listener {
         self.door.turned_away(why)
     }
 
+    /// Whether the first byte of a connection is one of HTTP.
+    pub(crate) fn begins_with_http(&self) -> bool {
+        self.config.protocol == config::Protocol::Http && !self.config.proxy_protocol
+    }
+
     pub(crate) fn door(&self) -> &Arc<Door> {
         &self.door
     }

@@ -2,7 +2,7 @@
 
 use std::future::Future as _;
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -18,7 +18,7 @@ pub(crate) enum BoundSocket {
 }
 
 /// A connection, and who the peer is; nobody knows it of one on a unix socket.
-pub(super) type Accepted = (Stream, Option<IpAddr>);
+pub(super) type Accepted = (Stream, Option<SocketAddr>);
 
 /// A listening socket on the event loop of its worker.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Acceptor {
         match self {
             Self::Tcp(socket) => {
                 let (stream, peer) = socket.accept().await?;
-                Ok((Stream::Tcp(stream), Some(peer.ip().to_canonical())))
+                Ok((Stream::Tcp(stream), Some(canonical(peer))))
             }
             Self::Unix(socket) => {
                 let (stream, _) = socket.accept().await?;
@@ -70,7 +70,7 @@ impl Acceptor {
                 while let Ok((stream, peer)) = socket.accept() {
                     let ready = stream.set_nonblocking(true);
                     if let Ok(stream) = ready.and_then(|()| TcpStream::from_std(stream)) {
-                        welcome((Stream::Tcp(stream), Some(peer.ip().to_canonical())));
+                        welcome((Stream::Tcp(stream), Some(canonical(peer))));
                     }
                 }
             }
@@ -87,4 +87,9 @@ impl Acceptor {
             }
         }
     }
+}
+
+/// An IPv4 address as one, also on a socket for both families.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -145,6 +145,7 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("endpoints", old.endpoints != new.endpoints),
         ("strategy", old.strategy != new.strategy),
         ("panic", old.panic != new.panic),
+        ("proxy_protocol", old.proxy_protocol != new.proxy_protocol),
         ("hash", old.keys != new.keys),
         ("subset", old.subset != new.subset),
         ("route.labels", old.views != new.views),
@@ -159,6 +160,8 @@ fn listener_settings(old: &Listener, new: &Listener) -> Vec<&'static str> {
     let trusted = (&old.trusted_proxies, old.trusts_unix);
     or_other(differing(&[
         ("name", old.name != new.name),
+        ("protocol", old.protocol != new.protocol),
+        ("proxy_protocol", old.proxy_protocol != new.proxy_protocol),
         ("cluster", old.cluster != new.cluster),
         ("route", old.routes != new.routes),
         ("limits", old.limits != new.limits),

@@ -1,5 +1,6 @@
 //! The way of one request: where it goes, and what its route does to it and to its answer.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use evenkeel_core::{LabelSelector, Nanos, Serial};
@@ -56,6 +57,17 @@ pub(crate) struct Way {
 }
 
 impl Way {
+    /// The way of a connection in which no requests are seen, from an address if its peer has one.
+    pub(crate) fn of_connection(entry: &Entry, peer: Option<IpAddr>) -> Self {
+        let mut way = Self::nowhere();
+        if let Some(place) = entry.listener.cluster {
+            way.to = Destination::Cluster(place);
+            let keys = entry.plan.clusters[place].keys.borrow();
+            way.key = keys.as_ref().and_then(|keys| keys.key_of_address(peer?));
+        }
+        way
+    }
+
     /// Before anything is known of it.
     pub(crate) fn nowhere() -> Self {
         Self {

@@ -58,16 +58,25 @@ pub(crate) struct Connected {
     _held: Held,
 }
 
+/// How a connection begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Dial {
+    /// How long it may take until it stands.
+    pub(crate) timeout: Nanos,
+    /// What is sent first, before anything else: a PROXY header; empty: nothing.
+    pub(crate) greeting: Box<[u8]>,
+}
+
 /// Opens a connection that sends small writes at once.
 pub(crate) async fn connect(
     target: &Target,
-    timeout: Nanos,
+    dial: &Dial,
     descriptors: &Arc<Descriptors>,
 ) -> Result<Connected, ConnectError> {
     let place = target.place().ok_or(ConnectError::Unresolved)?;
     let held = descriptors.hold(Side::Endpoint);
     let held = held.ok_or(ConnectError::NoDescriptor)?;
-    let stream = tokio::time::timeout(duration(timeout), open(&place))
+    let stream = tokio::time::timeout(duration(dial.timeout), open(&place))
         .await
         .map_err(|_| ConnectError::Timeout)?
         .map_err(|error| match error.raw_os_error() {
@@ -75,6 +84,10 @@ pub(crate) async fn connect(
             _ => error.into(),
         })?;
     stream.set_nodelay()?;
+    if !dial.greeting.is_empty() && stream.try_write(&dial.greeting)? < dial.greeting.len() {
+        // The buffer of a new connection has room for it.
+        return Err(ConnectError::Io(io::ErrorKind::WriteZero.into()));
+    }
     Ok(Connected {
         stream,
         _held: held,

@@ -4,6 +4,6 @@ mod connect;
 mod endpoint;
 mod resolve;
 
-pub(crate) use connect::{Connected, connect};
+pub(crate) use connect::{Connected, Dial, connect};
 pub(crate) use endpoint::{Carrier, LocalEndpoint};
 pub(crate) use resolve::{FIRST_LOOKUP, Resolver, lookup};

@@ -1,0 +1,102 @@
+//! A connection whose bytes are passed on as they come: an endpoint is chosen as for a request, and is
+//! the connection's to its end.
+
+use std::rc::Rc;
+
+use evenkeel_core::{Outcome, PickContext};
+
+use super::attempt::connect_for;
+use super::client::Client;
+use super::relay::Failure;
+use super::tries::{Tries, Try, Views};
+use super::tunnel::{self, TunnelEnd};
+use crate::access::Noted;
+use crate::cluster::CodeClass;
+use crate::route::{Destination, Way};
+use crate::upstream::Carrier;
+use crate::worker::ClusterWorker;
+
+/// Passes a connection on. When no endpoint takes it, it ends with a reset.
+pub(super) async fn serve(mut client: Client) {
+    client.refresh();
+    let way = Way::of_connection(&client.entry, client.address.map(|peer| peer.ip()));
+    let Destination::Cluster(place) = way.to else {
+        return;
+    };
+    let cluster = Rc::clone(&client.entry.plan.clusters[place]);
+    run(&mut client, &way, &cluster).await;
+}
+
+async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
+    let started = client.worker.now();
+    cluster.counters.requests.count(started);
+    let views = Views::default();
+    let mut ctx = PickContext::at(started);
+    ctx.key = way.key;
+    let tries = Tries::new(cluster, &views, ctx, Noted::default());
+    let Ok(mut at) = tries.first(way) else {
+        return refuse(client, cluster, started);
+    };
+    loop {
+        let failure = match connect_for(client, at.endpoint(), at.policies()).await {
+            Ok(connected) => {
+                let carrier = Carrier::new(at.endpoint(), connected);
+                if at.is_retry() {
+                    tries.ended(true);
+                }
+                return pass_on(client, at, carrier, started).await;
+            }
+            Err(failure) => failure,
+        };
+        let now = client.worker.now();
+        match failure {
+            Failure::Endpoint(..) => {}
+            Failure::ClientGone => {
+                let took = now.since(started);
+                at.endpoint().counters.finish(CodeClass::Cancelled, took);
+                return at.finish(Outcome::Cancelled, now);
+            }
+            _ => {
+                at.finish(Outcome::Cancelled, now);
+                return refuse(client, cluster, started);
+            }
+        }
+        client.worker.shared.resolver.ask();
+        let next = tries.after_connect(way, at.policies(), now);
+        at.note_failure(&tries);
+        at.finish(Outcome::Failure, now);
+        let Some(next) = next else {
+            return refuse(client, cluster, started);
+        };
+        at = next;
+    }
+}
+
+/// Ends a connection that no endpoint takes.
+fn refuse(client: &Client, cluster: &ClusterWorker, started: evenkeel_core::Nanos) {
+    let took = client.worker.now().since(started);
+    cluster.counters.own.finish(CodeClass::ServerError, took);
+    client.reset_at_end();
+}
+
+/// Passes bytes on to the end of the connection. What the endpoint is blamed for is a reset before it
+/// said a word; how long it took to take the connection is its latency.
+async fn pass_on(
+    client: &mut Client,
+    at: Try<'_>,
+    carrier: Carrier,
+    started: evenkeel_core::Nanos,
+) {
+    at.answered(client.worker.now());
+    let passed = tunnel::pass_on(client, carrier, at.policies().idle_timeout).await;
+    let now = client.worker.now();
+    let class = match passed.end {
+        TunnelEnd::InOrder | TunnelEnd::Idle => CodeClass::Success,
+        TunnelEnd::Client => CodeClass::Cancelled,
+        TunnelEnd::Endpoint => CodeClass::ServerError,
+    };
+    at.endpoint().counters.finish(class, now.since(started));
+    if class == CodeClass::ServerError && passed.down == 0 {
+        at.finish(Outcome::Failure, now);
+    }
+}
