@@ -104,6 +104,7 @@ fn terms(members: &Membership, median: Option<Nanos>) -> Terms {
         failure_latency: members.failure_latency,
         typical_latency,
         in_flight: members.in_flight.clone(),
+        room: members.room.clone(),
     }
 }
 

@@ -62,8 +62,8 @@ mod tier;
 pub use clock::Nanos;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
 pub use gate::{
-    Levels, Line, Priority, QueuePlace, QueuePolicy, Refused, RequestWindow, RetryBudget,
-    RetryPolicy, ShedReason, Watermarks,
+    Ask, Doors, Levels, Line, Priority, QueuePlace, QueuePolicy, Refused, RequestWindow,
+    RetryBudget, RetryPolicy, ShedReason, Slot, Waiting, WaitingRoom, Watermarks,
 };
 pub use health::panic::{NotAThreshold, PanicThreshold};
 pub use load::{Cost, InFlight, Load, PeakEwma};

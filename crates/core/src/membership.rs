@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use crate::assembly::{assemble, median};
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
-use crate::gate::Watermarks;
+use crate::gate::{WaitingRoom, Watermarks};
 use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::load::Total;
@@ -66,6 +66,7 @@ pub struct Membership {
     pub(crate) subset: Option<Subset>,
     pub(crate) views: Vec<LabelSelector>,
     pub(crate) watermarks: Option<Watermarks>,
+    pub(crate) room: Option<Arc<WaitingRoom>>,
     pub(crate) failure_latency: Nanos,
     pub(crate) members: BTreeMap<Arc<str>, Member>,
     /// Records of removed endpoints that may still have requests in flight.
@@ -132,6 +133,7 @@ impl Membership {
             subset: None,
             views: Vec::new(),
             watermarks: None,
+            room: None,
             failure_latency: Nanos(0),
             members: BTreeMap::new(),
             departed: BTreeMap::new(),
@@ -171,6 +173,12 @@ impl Membership {
     /// only at its cap.
     pub fn set_watermarks(&mut self, marks: Option<Watermarks>) {
         self.watermarks = marks;
+    }
+
+    /// Sets where requests wait when all endpoints are full; none: nobody waits. Whoever publishes a
+    /// snapshot opens the room by its [`crate::Doors`].
+    pub fn set_waiting_room(&mut self, room: Option<Arc<WaitingRoom>>) {
+        self.room = room;
     }
 
     /// Sets how long a failure is taken to have lasted at least: the time after which the host gives

@@ -5,8 +5,11 @@
 
 use loom::thread;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use crate::clock::Nanos;
+use crate::endpoint::{EndpointState, Serial};
+use crate::gate::{Ask, Doors, Priority, QueuePolicy, Waiting, WaitingRoom};
 use crate::load::{InFlight, PeakEwma, Total};
 use crate::published::{Published, Reader};
 
@@ -161,5 +164,90 @@ fn all_requests_add_up() {
         assert!(total.sum() <= 2);
         other.join().expect("no panic");
         assert_eq!(total.sum(), 1);
+    });
+}
+
+/// A room, and an endpoint whose only slot is taken.
+fn full() -> (Arc<WaitingRoom>, Arc<EndpointState>) {
+    let state = Arc::new(EndpointState::new(Serial(1)));
+    assert!(state.in_flight().acquire(1));
+    let room = WaitingRoom::new(QueuePolicy {
+        size: 2,
+        timeout: DECAY,
+    });
+    room.open(Doors::of_slots(&[Arc::clone(&state)]));
+    (Arc::new(room), state)
+}
+
+fn wait(room: &Arc<WaitingRoom>) -> Waiting {
+    let (ask, now) = (Ask::default(), Nanos(0));
+    let waiting = room.enter(ask, Priority::Default, DECAY, now);
+    waiting.expect("there is a place")
+}
+
+fn has_slot(waiting: &mut Waiting) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    match waiting.poll(&mut cx) {
+        Poll::Ready(slot) => {
+            // Kept, so that it is not handed on.
+            slot.expect("nobody gave way").become_lease();
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+/// A request ends while another one begins to wait: either the second look finds the slot, or it is
+/// handed over. It is never free while somebody waits.
+#[test]
+fn who_waits_gets_the_slot_that_ends() {
+    loom::model(|| {
+        let (room, state) = full();
+        let holder = {
+            let (room, state) = (Arc::clone(&room), Arc::clone(&state));
+            thread::spawn(move || room.release(&state))
+        };
+        let mut waiting = wait(&room);
+        let found = state.in_flight().acquire(1);
+        holder.join().expect("no panic");
+        assert_ne!(found, has_slot(&mut waiting), "one of both ways, once");
+        drop(waiting);
+        assert_eq!((state.in_flight().count(), room.len()), (1, 0));
+    });
+}
+
+/// The first in line leaves just when it is given a slot: that goes to the next one.
+#[test]
+fn a_slot_of_one_who_left_goes_to_the_next() {
+    loom::model(|| {
+        let (room, state) = full();
+        let (first, mut second) = (wait(&room), wait(&room));
+        let leaves = thread::spawn(move || drop(first));
+        room.release(&state);
+        leaves.join().expect("no panic");
+        assert!(has_slot(&mut second), "nobody told the second one");
+        drop(second);
+        assert_eq!((state.in_flight().count(), room.len()), (1, 0));
+    });
+}
+
+/// A newcomer and one who waits want the slot that ends: one of them has it, and it is not lost.
+#[test]
+fn a_newcomer_takes_no_slot_twice() {
+    loom::model(|| {
+        let (room, state) = full();
+        let mut waiting = wait(&room);
+        let newcomer = {
+            let state = Arc::clone(&state);
+            thread::spawn(move || state.in_flight().acquire(1))
+        };
+        room.release(&state);
+        let taken = newcomer.join().expect("no panic");
+        assert!(
+            !taken && has_slot(&mut waiting),
+            "it was handed over, and never free"
+        );
+        drop(waiting);
+        assert_eq!(state.in_flight().count(), 1);
     });
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Endpoint, EndpointState, Serial};
-use crate::gate::{Levels, Upto, Watermarks};
+use crate::gate::{Levels, Upto, WaitingRoom, Watermarks};
 use crate::health::panic::PanicThreshold;
 use crate::load::{InFlight, Load, Total};
 use crate::membership::{KeyPolicy, MissingKey};
@@ -104,6 +104,10 @@ impl Candidate {
         self.cap
     }
 
+    pub(crate) fn shared_state(&self) -> Arc<EndpointState> {
+        Arc::clone(&self.state)
+    }
+
     /// The identity of the record.
     #[must_use]
     pub fn serial(&self) -> Serial {
@@ -176,6 +180,8 @@ pub(crate) struct Terms {
     pub(crate) typical_latency: Nanos,
     /// All requests in flight; counted only where an endpoint's share of them is bounded.
     pub(crate) in_flight: Option<Arc<Total>>,
+    /// Where requests wait for slots that end, if they do.
+    pub(crate) room: Option<Arc<WaitingRoom>>,
 }
 
 /// The endpoints among which one strategy table chooses: those of one tier, or of a zone of it.
@@ -412,6 +418,18 @@ impl Snapshot {
     /// The groups of a view other than the first, and all groups before them.
     pub(crate) fn view(&self, view: u16) -> Option<&View> {
         self.views.get(usize::from(view).checked_sub(1)?)
+    }
+
+    /// Whether a request of that view may use the endpoint at a place, as far as the snapshot goes.
+    pub(crate) fn admits(&self, view: u16, index: u32) -> bool {
+        let has = |groups: &[Group]| {
+            let mut groups = groups.iter();
+            groups.any(|group| group.eligible.binary_search(&index).is_ok())
+        };
+        match self.view(view) {
+            Some(labelled) => has(&labelled.groups) || labelled.or_any && has(&self.groups),
+            None => view == 0 && has(&self.groups),
+        }
     }
 
     /// The groups of all views, those of the first one first.

@@ -3,10 +3,12 @@
 mod capacity;
 mod queue;
 mod retry_budget;
+mod room;
 mod shed;
 
 pub(crate) use capacity::Upto;
 pub use capacity::{Levels, Watermarks};
 pub use queue::{Line, Place as QueuePlace, QueuePolicy, Refused};
 pub use retry_budget::{RequestWindow, RetryBudget, RetryPolicy};
+pub use room::{Ask, Doors, Slot, Waiting, WaitingRoom};
 pub use shed::{Priority, ShedReason};

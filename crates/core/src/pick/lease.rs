@@ -114,6 +114,9 @@ impl Drop for Lease<'_> {
         if let Some(total) = &self.terms.in_flight {
             total.end(self.shard);
         }
-        self.state.in_flight().release();
+        match &self.terms.room {
+            None => self.state.in_flight().release(),
+            Some(room) => room.release(self.state),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::clock::Nanos;
 use crate::endpoint::Serial;
-use crate::gate::Upto;
+use crate::gate::{Slot, Upto};
 use crate::load::Load;
 use crate::pick::context::{NoEndpoint, PickContext};
 use crate::pick::inputs::Inputs;
@@ -145,6 +145,34 @@ impl Picker {
         choice.map(|(index, fallback)| lease(snapshot, ctx.now, index, fallback, self.seed))
     }
 
+    /// Makes a slot that was waited for the lease of a request, if that may have it on this snapshot; and
+    /// writes it down, where a receipt is wanted. Places in schedules stay: the strategy was not asked.
+    ///
+    /// # Errors
+    ///
+    /// With the slot, when the endpoint may not be used any more.
+    pub fn bind<'s>(
+        &mut self,
+        snapshot: &'s Snapshot,
+        ctx: &PickContext,
+        slot: Slot,
+        receipt: Option<&mut Receipt>,
+    ) -> Result<Lease<'s>, Slot> {
+        let untried = slot
+            .serial()
+            .filter(|serial| !ctx.attempts.contains(*serial));
+        let index = untried.and_then(|serial| snapshot.position(serial));
+        let Some(index) = index.filter(|index| snapshot.admits(ctx.view, *index)) else {
+            return Err(slot);
+        };
+        if let Some(receipt) = receipt {
+            receipt.bind(snapshot, ctx, index);
+        }
+        slot.become_lease();
+        let fallback = Some(Fallback::Queue);
+        Ok(lease(snapshot, ctx.now, index, fallback, self.seed))
+    }
+
     /// Chooses as [`Picker::pick_traced`] does, but takes no slot, so that nobody else's decision is
     /// changed by it; this picker's own next ones are. Returns the place of the endpoint.
     ///
@@ -213,6 +241,11 @@ impl Picker {
             ..PickContext::default()
         };
         ctx.attempts.resume(recorded.attempt);
+        if recorded.fallback == Some(Fallback::Queue) {
+            derived.begin(snapshot, &ctx);
+            derived.bind_again(snapshot, recorded);
+            return;
+        }
         let cursor = |group: &Group| GroupCursor {
             lane: group.lane,
             cursor: group.table.cursor(match recorded.cursor {

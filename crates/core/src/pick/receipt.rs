@@ -61,6 +61,8 @@ pub enum Fallback {
     NoReports,
     /// Too few endpoints of the tier are healthy, so all of them were used.
     Panic,
+    /// All were full, and it waited for a slot: this one opened first.
+    Queue,
     /// All that the strategy proposed refused; the lightest of the others took it.
     Scan,
     /// Nobody in the tier drawn could take it; another tier did.
@@ -71,10 +73,11 @@ pub enum Fallback {
 
 impl Fallback {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Labels,
         Self::NoReports,
         Self::Panic,
+        Self::Queue,
         Self::Scan,
         Self::Tier,
         Self::Zone,
@@ -87,6 +90,7 @@ impl Fallback {
             Self::Labels => "labels",
             Self::NoReports => "no_reports",
             Self::Panic => "panic",
+            Self::Queue => "queue",
             Self::Scan => "scan",
             Self::Tier => "tier",
             Self::Zone => "zone",
@@ -333,6 +337,31 @@ impl Receipt {
         self.draws.clear();
         self.candidates.clear();
         self.excluded.clear();
+    }
+
+    /// Writes down a decision that was made by whoever ended a request first.
+    pub(crate) fn bind(&mut self, snapshot: &Snapshot, ctx: &PickContext, index: u32) {
+        self.begin(snapshot, ctx);
+        let tried = ctx.attempts.iter();
+        for index in tried.filter_map(|serial| snapshot.position(serial)) {
+            let refusal = Refusal::Tried;
+            self.excluded.push(Exclusion { index, refusal });
+        }
+        self.end(&Ok((index, Some(Fallback::Queue))));
+    }
+
+    /// What follows of such a decision from its record: whose slot it was is an input, and has to be one
+    /// that the request may have.
+    pub(crate) fn bind_again(&mut self, snapshot: &Snapshot, recorded: &Self) {
+        let tried = recorded.excluded.iter();
+        let tried = tried.filter(|exclusion| exclusion.refusal == Refusal::Tried);
+        self.excluded.extend(tried);
+        let chosen = recorded.chosen.filter(|index| {
+            let was_tried = self.excluded.iter().any(|tried| tried.index == *index);
+            !was_tried && snapshot.admits(recorded.view, *index)
+        });
+        let chosen = chosen.map(|index| (index, Some(Fallback::Queue)));
+        self.end(&chosen.ok_or(NoEndpoint::AllFull));
     }
 
     pub(crate) fn end(&mut self, choice: &Result<(u32, Option<Fallback>), NoEndpoint>) {

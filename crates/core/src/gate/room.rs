@@ -1,0 +1,448 @@
+//! Where requests wait for a slot, and how one is handed over.
+//!
+//! A request that finds all endpoints full enters, and then looks for a slot once more: one that was
+//! released before it was seen waiting is found by that look. A release reads one number. As long as
+//! nobody waits that is all; else the slot goes to the first who may use it, and is never given back for
+//! newcomers to grab. So there is no moment at which a slot is free and somebody who may use it waits for
+//! ever: between entering and the second look on one side, and releasing and reading on the other, one
+//! of the two sees the other (both have a fence between; see the models).
+//!
+//! A failure counts as a slot that is still taken, for as long as it weighs: else an endpoint that fails
+//! at once would be through with the whole line in a moment.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use super::capacity::{Levels, Upto};
+use super::queue::{Line, Place, QueuePolicy, Refused};
+use super::shed::{Priority, ShedReason};
+use crate::clock::Nanos;
+use crate::endpoint::{EndpointState, Serial};
+use crate::pick::context::Attempts;
+use crate::snapshot::{Candidate, Snapshot};
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
+use crate::sync::{Guard, Mutex, lock};
+use crate::tier::labels::LabelSelector;
+
+/// The requests of a cluster that wait for a slot, over all workers.
+#[derive(Debug)]
+pub struct WaitingRoom {
+    /// How many wait: all that a release reads as long as nobody does.
+    waiting: AtomicU64,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug)]
+struct Inside {
+    line: Line<Waiter>,
+    policy: QueuePolicy,
+    /// What there is to wait for.
+    doors: Doors,
+    /// The latest time that anybody told.
+    now: Nanos,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    ask: Ask,
+    call: Arc<Mutex<Call>>,
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Where it has been before.
+    pub attempts: Attempts,
+    /// The labels that its endpoint must have.
+    pub labels: Option<Arc<LabelSelector>>,
+    /// The view of them, as the snapshot that it was last looked for on has it; 0 is all endpoints.
+    pub view: u16,
+}
+
+/// What a request that waits is told.
+#[derive(Debug)]
+enum Call {
+    Granted(Arc<EndpointState>),
+    NotYet(Option<Waker>),
+    /// A more important one has its place, or it has taken what it was told.
+    Over,
+}
+
+/// Which requests may use which endpoints: what a snapshot says of that.
+#[derive(Debug, Default)]
+pub struct Doors {
+    candidates: Box<[Candidate]>,
+    /// Sorted.
+    positions: Box<[(Serial, u32)]>,
+    /// Whom each view lets in, in the order of the candidates; all endpoints first.
+    views: Box<[Box<[bool]>]>,
+    /// In the order of the candidates; empty where none is left alone below its cap.
+    levels: Box<[Levels]>,
+    selectors: Box<[LabelSelector]>,
+    half_life: Nanos,
+}
+
+impl Doors {
+    /// The doors of a snapshot. O(n log n) for each view.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let views = 0..=snapshot.views.len();
+        let places = 0..snapshot.candidates().len() as u32;
+        let lets_in = |view: usize| {
+            places
+                .clone()
+                .map(|at| snapshot.admits(view as u16, at))
+                .collect()
+        };
+        Self {
+            candidates: snapshot.candidates().into(),
+            positions: snapshot.positions.clone(),
+            views: views.map(lets_in).collect(),
+            levels: snapshot.levels.clone(),
+            selectors: snapshot
+                .views
+                .iter()
+                .map(|view| view.labels.clone())
+                .collect(),
+            half_life: snapshot.failure_half_life(),
+        }
+    }
+
+    fn find(&self, serial: Serial) -> Option<usize> {
+        let at = self
+            .positions
+            .binary_search_by_key(&serial, |(serial, _)| *serial)
+            .ok()?;
+        Some(self.positions[at].1 as usize)
+    }
+
+    fn admits(&self, ask: &Ask, at: usize) -> bool {
+        let view = self.views.get(usize::from(ask.view));
+        let lets_in = view.is_some_and(|view| view[at]);
+        lets_in && !ask.attempts.contains(self.candidates[at].serial())
+    }
+
+    fn view_of(&self, labels: &LabelSelector) -> u16 {
+        let at = self.selectors.iter().position(|known| known == labels);
+        at.and_then(|at| u16::try_from(at + 1).ok())
+            .unwrap_or(u16::MAX)
+    }
+
+    /// How many slots the endpoint at a place has left beside one more request, when `held` of those in
+    /// flight there are about to end; none if there is no slot for that one. What failures weigh counts
+    /// as slots that are taken, from half a request on.
+    fn room(&self, at: usize, held: u64, now: Nanos) -> Option<u64> {
+        let candidate = &self.candidates[at];
+        let load = candidate.load(now, self.half_life);
+        let failed = (u64::from(load.penalty) + 128) / 256;
+        let taken = (u64::from(load.in_flight) + 1 + failed).saturating_sub(held);
+        u64::from(candidate.cap()).checked_sub(taken)
+    }
+
+    /// Takes a slot of the endpoint at a place.
+    fn acquire(&self, at: usize) -> bool {
+        let candidate = &self.candidates[at];
+        match self.levels.get(at) {
+            Some(levels) => candidate
+                .state()
+                .in_flight()
+                .acquire_within(*levels, Upto::Cap),
+            None => candidate.acquire().is_none(),
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+impl Doors {
+    /// The doors of endpoints with one slot each, for all requests.
+    pub(crate) fn of_slots(endpoints: &[Arc<EndpointState>]) -> Self {
+        let candidate = |state: &Arc<EndpointState>| Candidate::new(Arc::clone(state), 256, 1);
+        let position = |(at, state): (u32, &Arc<EndpointState>)| (state.serial(), at);
+        Self {
+            candidates: endpoints.iter().map(candidate).collect(),
+            positions: (0..).zip(endpoints).map(position).collect(),
+            views: Box::new([vec![true; endpoints.len()].into()]),
+            half_life: Nanos::from_secs(1),
+            ..Self::default()
+        }
+    }
+}
+
+impl WaitingRoom {
+    /// A room that nobody waits in, and nothing to wait for yet.
+    #[must_use]
+    pub fn new(policy: QueuePolicy) -> Self {
+        Self {
+            waiting: AtomicU64::new(0),
+            inside: Mutex::new(Inside {
+                line: Line::default(),
+                policy,
+                doors: Doors::default(),
+                now: Nanos(0),
+            }),
+        }
+    }
+
+    /// How many wait.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether nobody waits.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Goes by another policy from now on; who waits already stays.
+    pub fn set_policy(&self, policy: QueuePolicy) {
+        self.lock().policy = policy;
+    }
+
+    /// Goes by the doors of a newer snapshot, and hands out what is free there.
+    pub fn open(&self, doors: Doors) {
+        let mut inside = self.lock();
+        for waiter in inside.line.iter_mut() {
+            let labels = waiter.ask.labels.as_ref();
+            waiter.ask.view = labels.map_or(0, |labels| doors.view_of(labels));
+        }
+        inside.doors = doors;
+        self.serve_all(&mut inside);
+    }
+
+    /// Hands out what is free: what failures weighed has faded since.
+    pub fn serve(&self, now: Nanos) {
+        let mut inside = self.lock();
+        inside.now = inside.now.max(now);
+        self.serve_all(&mut inside);
+    }
+
+    /// Waits for a slot until `deadline`. Look for one once more after this: it may have been released
+    /// before anybody saw that somebody waits.
+    ///
+    /// # Errors
+    ///
+    /// When the line is full of what matters as much, or so long that it would be too late.
+    pub fn enter(
+        self: &Arc<Self>,
+        ask: Ask,
+        priority: Priority,
+        deadline: Nanos,
+        now: Nanos,
+    ) -> Result<Waiting, Refused> {
+        let call = Arc::new(Mutex::new(Call::NotYet(None)));
+        let waiter = Waiter {
+            ask,
+            call: Arc::clone(&call),
+        };
+        let place = {
+            let mut inside = self.lock();
+            inside.now = inside.now.max(now);
+            let policy = inside.policy;
+            let (place, gives_way) = inside.line.enter(waiter, priority, policy, deadline, now)?;
+            if let Some(waiter) = gives_way {
+                tell(&waiter.call, Call::Over);
+            }
+            self.count(&inside);
+            place
+        };
+        fence(Ordering::SeqCst);
+        Ok(Waiting {
+            room: Arc::clone(self),
+            place,
+            call,
+        })
+    }
+
+    /// Ends a request at an endpoint: its slot goes to the first who may use it, or is free.
+    #[inline]
+    pub(crate) fn release(&self, state: &EndpointState) {
+        if !self.is_empty() && self.hand_over(state) {
+            return;
+        }
+        state.in_flight().release();
+        fence(Ordering::SeqCst);
+        if !self.is_empty() {
+            self.serve_endpoint(state);
+        }
+    }
+
+    /// Hands a slot over that is still counted; unless the endpoint has more requests than it may.
+    #[cold]
+    fn hand_over(&self, state: &EndpointState) -> bool {
+        let mut inside = self.lock();
+        let Some(at) = inside.doors.find(state.serial()) else {
+            return false;
+        };
+        let first = inside
+            .doors
+            .room(at, 1, inside.now)
+            .and_then(|_| inside.first_for(at));
+        let Some(place) = first else {
+            return false;
+        };
+        self.grant(&mut inside, place, at);
+        true
+    }
+
+    /// Hands out the slots of an endpoint that are free.
+    #[cold]
+    fn serve_endpoint(&self, state: &EndpointState) {
+        let mut inside = self.lock();
+        let Some(at) = inside.doors.find(state.serial()) else {
+            return;
+        };
+        while inside.doors.room(at, 0, inside.now).is_some() {
+            let Some(place) = inside.first_for(at) else {
+                return;
+            };
+            if !inside.doors.acquire(at) {
+                return;
+            }
+            self.grant(&mut inside, place, at);
+        }
+    }
+
+    /// Hands out all slots that are free and that somebody may use, the one with the most room first.
+    fn serve_all(&self, inside: &mut Inside) {
+        while !inside.line.is_empty() {
+            let now = inside.now;
+            let places = 0..inside.doors.candidates.len();
+            let rooms = places.filter_map(|at| {
+                let room = inside.doors.room(at, 0, now)?;
+                inside.first_for(at).map(|place| (room, at, place))
+            });
+            let Some((_, at, place)) = rooms.max_by_key(|(room, at, _)| (*room, usize::MAX - at))
+            else {
+                return;
+            };
+            // Whoever was quicker ends a request some time.
+            if !inside.doors.acquire(at) {
+                return;
+            }
+            self.grant(inside, place, at);
+        }
+    }
+
+    /// Tells the one at a place that it has a slot.
+    fn grant(&self, inside: &mut Inside, place: Place, at: usize) {
+        let state = inside.doors.candidates[at].shared_state();
+        let waiter = inside.line.serve(place);
+        self.count(inside);
+        debug_assert!(waiter.is_some(), "the place was found under the same lock");
+        if let Some(waiter) = waiter {
+            tell(&waiter.call, Call::Granted(state));
+        }
+    }
+
+    fn count(&self, inside: &Inside) {
+        self.waiting
+            .store(inside.line.len() as u64, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> Guard<'_, Inside> {
+        lock(&self.inside)
+    }
+}
+
+impl Inside {
+    /// The first who may use the endpoint at a place.
+    fn first_for(&self, at: usize) -> Option<Place> {
+        self.line.first(|waiter| self.doors.admits(&waiter.ask, at))
+    }
+}
+
+fn tell(call: &Mutex<Call>, what: Call) {
+    let before = std::mem::replace(&mut *lock(call), what);
+    if let Call::NotYet(Some(waker)) = before {
+        waker.wake();
+    }
+}
+
+/// A request that waits. Dropped, it leaves its place at once, and what it was given goes to the next.
+#[derive(Debug)]
+pub struct Waiting {
+    room: Arc<WaitingRoom>,
+    place: Place,
+    call: Arc<Mutex<Call>>,
+}
+
+impl Waiting {
+    /// Ready with a slot, or with the reason why there will be none.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Slot, ShedReason>> {
+        let mut call = lock(&self.call);
+        match std::mem::replace(&mut *call, Call::Over) {
+            Call::Granted(state) => Poll::Ready(Ok(Slot {
+                room: Arc::clone(&self.room),
+                state: Some(state),
+            })),
+            Call::NotYet(_) => {
+                *call = Call::NotYet(Some(cx.waker().clone()));
+                Poll::Pending
+            }
+            Call::Over => Poll::Ready(Err(ShedReason::Priority)),
+        }
+    }
+
+    /// Goes back to its old place, since the slot is of no use for it any more. `ask` is what it asks of
+    /// the newest snapshot.
+    pub fn wait_on(&mut self, useless: Slot, ask: Ask) {
+        *lock(&self.call) = Call::NotYet(None);
+        let waiter = Waiter {
+            ask,
+            call: Arc::clone(&self.call),
+        };
+        {
+            let mut inside = self.room.lock();
+            inside.line.come_back(self.place, waiter);
+            self.room.count(&inside);
+        }
+        fence(Ordering::SeqCst);
+        drop(useless);
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        {
+            let mut inside = self.room.lock();
+            inside.line.leave(self.place);
+            self.room.count(&inside);
+        }
+        let told = std::mem::replace(&mut *lock(&self.call), Call::Over);
+        if let Call::Granted(state) = told {
+            self.room.release(&state);
+        }
+    }
+}
+
+/// A slot that was handed over, and is counted in flight. Dropped, it goes to the next.
+#[derive(Debug)]
+pub struct Slot {
+    room: Arc<WaitingRoom>,
+    /// None once it has become a lease.
+    state: Option<Arc<EndpointState>>,
+}
+
+impl Slot {
+    /// Whose slot it is.
+    pub(crate) fn serial(&self) -> Option<Serial> {
+        self.state.as_ref().map(|state| state.serial())
+    }
+
+    /// It is counted by a lease from now on.
+    pub(crate) fn become_lease(mut self) {
+        self.state = None;
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.room.release(&state);
+        }
+    }
+}
