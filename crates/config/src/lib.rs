@@ -40,7 +40,8 @@ pub use json::{endpoint_from_json, strategy_from_json, weight_from_json};
 pub use load::{LoadError, Loaded, load, parse};
 pub use model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
 pub use model::config::{
-    AccessFormat, AccessLog, Admin, Config, Level, Log, LogFormat, Runtime, Token, Workers,
+    AccessFormat, AccessLog, Admin, Config, DecisionLog, Level, Log, LogFormat, Runtime, Token,
+    Workers,
 };
 pub use model::hash::KeyRules;
 pub use model::listener::{Limits, Listener, Protocol};

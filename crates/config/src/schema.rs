@@ -117,6 +117,7 @@ fn value(key: &Key) -> Value {
         | Kind::Authority
         | Kind::Path
         | Kind::Cookie
+        | Kind::FieldName
         | Kind::Address => {
             json!({ "type": "string", "minLength": 1 })
         }

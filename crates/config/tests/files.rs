@@ -30,7 +30,7 @@ token_file = "admin.token"
 level = "debug"
 format = "json"
 access = { path = "logs/access.log", format = "common", sample = 0.25 }
-decision = false
+decision = { path = "decisions.jsonl", sample = 0.5, keep = 7, header = "X-Why" }
 
 [runtime]
 workers = 3
@@ -126,6 +126,9 @@ fn the_shortest_file_has_defaults_in_all_things() {
         (Level::Info, LogFormat::Text)
     );
     assert_eq!(config.log.access, None);
+    let decision = config.log.decision.as_ref().expect("on by default");
+    assert_eq!((decision.sample, decision.keep), (0.001, 10_000));
+    assert_eq!((&decision.path, &decision.header), (&None, &None));
     assert_eq!(config.runtime, Runtime::default());
     let [listener] = &config.listeners[..] else {
         panic!("one listener");
@@ -205,6 +208,10 @@ fn every_key_arrives() {
     let access = config.log.access.as_ref().expect("an access log");
     assert_eq!(access.path, Path::new("logs/access.log"));
     assert_eq!((access.format, access.sample), (AccessFormat::Common, 0.25));
+    let decision = config.log.decision.as_ref().expect("it is on");
+    assert_eq!(decision.path.as_deref(), Some(Path::new("decisions.jsonl")));
+    assert_eq!((decision.sample, decision.keep), (0.5, 7));
+    assert_eq!(decision.header.as_deref(), Some("x-why"));
     assert_eq!(config.runtime.workers.count(64), 3);
     assert_eq!(config.runtime.drain_timeout, Duration::from_secs(5));
     assert_eq!(config.runtime.instance.as_deref(), Some("gw-1"));

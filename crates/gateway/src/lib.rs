@@ -14,6 +14,7 @@ mod access;
 mod affinity;
 mod clock;
 mod cluster;
+mod decision;
 mod descriptors;
 mod event;
 mod forward;
@@ -34,6 +35,7 @@ pub use cluster::{
     BUCKETS, Cluster, CodeClass, EndpointOverride, EndpointReport, Histogram, Overrides, Policies,
     Presence, RetryRules, Totals,
 };
+pub use decision::{Kept, Receipts, Wanted};
 pub use event::{Event, EventKind, Events, Missed, Subscription};
 pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
 pub use listener::{Listener, TurnedAway};

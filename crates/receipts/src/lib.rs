@@ -5,7 +5,7 @@
 //! follow from ([`SnapshotLine`]) and stands before them. Both end with a checksum of themselves.
 //! [`Verifier`] makes every decision again.
 //!
-//! No I/O, no clock: lines come as text, times as text or as the time since 1970.
+//! No I/O, no clock: lines and times come as text.
 
 #![deny(missing_docs)]
 
@@ -13,12 +13,10 @@ mod decision;
 mod json;
 mod read;
 mod snapshot;
-mod timestamp;
 mod verify;
 
 pub use decision::{DecisionLine, Outcome};
 pub use json::{put_string, put_unsigned};
 pub use read::{LineError, RecordedDecision, RecordedSnapshot};
 pub use snapshot::SnapshotLine;
-pub use timestamp::put_rfc3339;
 pub use verify::{Difference, StrategyCount, Verifier};

@@ -76,7 +76,7 @@ impl fmt::Debug for Token {
 }
 
 /// What is written down: of the process to stderr, of requests to files.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Log {
     /// The least urgent lines that are written to stderr.
     pub level: Level,
@@ -84,6 +84,43 @@ pub struct Log {
     pub format: LogFormat,
     /// A line for each request; none: off.
     pub access: Option<AccessLog>,
+    /// Receipts of decisions; none: no decision is written down.
+    pub decision: Option<DecisionLog>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            level: Level::default(),
+            format: LogFormat::default(),
+            access: None,
+            decision: Some(DecisionLog::default()),
+        }
+    }
+}
+
+/// Receipts of decisions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecisionLog {
+    /// The file that they are appended to, `-` is stdout; none: they stay in memory.
+    pub path: Option<PathBuf>,
+    /// The share of requests that have one, 0 to 1, by hash of the request's id.
+    pub sample: f64,
+    /// How many of the latest stay in memory.
+    pub keep: u32,
+    /// The field by which a request asks for its own, in lower case.
+    pub header: Option<String>,
+}
+
+impl Default for DecisionLog {
+    fn default() -> Self {
+        Self {
+            path: None,
+            sample: 0.001,
+            keep: 10_000,
+            header: None,
+        }
+    }
 }
 
 /// The log of requests.

@@ -63,6 +63,8 @@ pub(crate) enum Kind {
     Methods,
     /// Names of fields with their values.
     Fields,
+    /// The name of a field.
+    FieldName,
     /// A list of names of fields.
     FieldNames,
     /// Clusters with their weights.
@@ -136,6 +138,7 @@ impl fmt::Display for Kind {
             Self::Path => "a path, like \"/v1/\"",
             Self::Methods => "a list of methods, like [\"GET\", \"HEAD\"]",
             Self::Fields => "a table of fields, like { \"x-canary\" = \"1\" }",
+            Self::FieldName => "the name of a field, like \"x-canary\"",
             Self::FieldNames => "a list of names of fields, like [\"cookie\"]",
             Self::Split => "a table of clusters with weights, like { stable = 95, canary = 5 }",
             Self::OneOf(numbers) => return numbers_of(f, numbers),

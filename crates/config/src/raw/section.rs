@@ -47,6 +47,11 @@ impl<'t> Entry<'t> {
         }
     }
 
+    /// Whether the value turns off what can be turned off.
+    pub(crate) fn is_off(&self) -> bool {
+        self.key.off && matches!(self.value.get_ref(), DeValue::Boolean(false))
+    }
+
     /// Whether the value is an element of the list of its key.
     pub(crate) fn is_element(&self) -> bool {
         self.kind != self.key.kind

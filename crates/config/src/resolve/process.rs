@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use crate::model::config::{
-    AccessFormat, AccessLog, Admin, Level, Log, LogFormat, Runtime, Token, Workers,
+    AccessFormat, AccessLog, Admin, DecisionLog, Level, Log, LogFormat, Runtime, Token, Workers,
 };
 use crate::raw::descend::Sub;
 use crate::raw::section::{Entry, Section};
 use crate::raw::walk::Walk;
+use crate::value::field::check_field_name;
 use crate::{Environment, Mistake};
 
 /// The admin API with the place of its address.
@@ -107,7 +108,29 @@ pub(super) fn log(walk: &mut Walk<'_>, top: &Section<'_>) -> Log {
         level,
         format,
         access: access(walk, &section),
+        decision: decision(walk, &section),
     }
+}
+
+fn decision(walk: &mut Walk<'_>, log: &Section<'_>) -> Option<DecisionLog> {
+    let default = DecisionLog::default();
+    let section = match walk.table(log, "decision") {
+        Sub::Absent => return Some(default),
+        Sub::Off => return None,
+        Sub::Table(section) => section,
+    };
+    let header = section.get("header").filter(|entry| !entry.is_off());
+    Some(DecisionLog {
+        path: file_to_write(walk, &section, "path"),
+        sample: walk.share(&section, "sample").unwrap_or(default.sample),
+        keep: walk.integer(&section, "keep").unwrap_or(default.keep),
+        header: header.and_then(|entry| {
+            walk.parsed(&entry, |text| {
+                check_field_name(text)?;
+                Ok(text.to_ascii_lowercase())
+            })
+        }),
+    })
 }
 
 fn access(walk: &mut Walk<'_>, log: &Section<'_>) -> Option<AccessLog> {

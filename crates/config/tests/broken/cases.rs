@@ -177,6 +177,12 @@ pub(super) const LISTENER: &[Case] = &[
         "4:32 error: log.access.format = \"xml\" is not known",
         "4:48 error: log.access.sample = 2 is not a number from 0 to 1",
     ]),
+    ("[log.decision]\npath = \"\"\nsample = 2\nkeep = -1\nheader = \"a b\"", &[
+        "4:8 error: log.decision.path: \"\" is not the path of a file",
+        "5:10 error: log.decision.sample = 2 is not a number from 0 to 1",
+        "6:8 error: log.decision.keep = -1 is not a whole number from 0 to 1000000",
+        "7:10 error: log.decision.header: \"a b\" is not the name of a field",
+    ]),
     ("[runtime]\nworkers = 0", &[
         "4:11 error: runtime.workers = 0 is not \"auto\" or a whole number from 1 to 1024",
     ]),

@@ -13,4 +13,4 @@ mod writer;
 
 pub(crate) use line::Source;
 pub(crate) use notes::{Ending, Noted, Notes};
-pub(crate) use writer::{AccessLog, AccessWriter};
+pub(crate) use writer::{AccessLog, AccessWriter, Sample};

@@ -72,14 +72,14 @@ impl AccessWriter {
 
 /// A share of all requests, by the hash of their id.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
+pub(crate) struct Sample {
     /// Hashes below are taken.
     below: u64,
     all: bool,
 }
 
 impl Sample {
-    fn new(share: f64) -> Self {
+    pub(crate) fn new(share: f64) -> Self {
         Self {
             // 2^64; more saturates.
             below: (share * 18_446_744_073_709_551_616.0) as u64,
@@ -87,7 +87,7 @@ impl Sample {
         }
     }
 
-    fn takes(self, request_id: &str) -> bool {
+    pub(crate) fn takes(self, request_id: &str) -> bool {
         self.all || Hasher::new(Algorithm::Xxh3, 0).hash(request_id.as_bytes()) < self.below
     }
 }

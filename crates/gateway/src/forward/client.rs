@@ -18,6 +18,7 @@ use super::opening::open;
 use super::request::{Request, TOO_SLOW};
 use crate::access::{Ending, Noted};
 use crate::cluster::{CodeClass, Policies};
+use crate::decision::Trace;
 use crate::listener::{Listener, Seat};
 use crate::stream::Stream;
 use crate::upstream::{Carrier, Dial};
@@ -64,6 +65,7 @@ pub(crate) fn serve(
             Some(_) => Noted::on(),
             None => Noted::default(),
         },
+        trace: Trace::new(worker.recorder.as_ref()),
         ended: false,
         switched: None,
     };
@@ -93,6 +95,8 @@ pub(super) struct Client {
     /// The id of the request in hand; its memory serves the next one too.
     pub(super) request_id: String,
     pub(super) trusted: bool,
+    /// The decisions made for the request in hand.
+    pub(super) trace: Trace,
     /// What happens to the request in hand, for the access log.
     pub(super) notes: Noted,
     /// The client has ended its side.

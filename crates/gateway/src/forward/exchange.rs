@@ -52,6 +52,7 @@ pub(super) async fn exchange(client: &mut Client, request: &mut Request) -> Afte
         Destination::Redirect(ref redirect) => send_elsewhere(client, request, redirect).await,
     };
     client.log_request(request.upload.body_bytes());
+    client.trace.conclude(&client.request_id);
     client.worker.buffers.recycle(request.upload.take_pending());
     // A connection that idles keeps nothing of a configuration that may be gone by then.
     request.way = Way::nowhere();
@@ -63,7 +64,8 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     let views = Views::default();
     let mut ctx = PickContext::at(request.started);
     ctx.key = request.way.key;
-    let tries = Tries::new(cluster, &views, ctx, client.notes.clone());
+    let (notes, trace) = (client.notes.clone(), client.trace.clone());
+    let tries = Tries::new(cluster, &views, ctx, notes, trace);
     let mut at = match tries.first(&request.way) {
         Ok(at) => at,
         Err(reason) => return unavailable(client, request, cluster, reason).await,
@@ -248,6 +250,7 @@ async fn unavailable(
         NoEndpoint::AllFull => ProxyError::ConnectionLimitReached,
         _ => ProxyError::DestinationUnavailable,
     };
+    client.trace.refused(error);
     let mut reply = GatewayReply::new(error, "");
     reply.details = Some(&details);
     own_answer(client, request, cluster, reply).await

@@ -81,6 +81,12 @@ impl Request {
             let log = worker.access.as_ref();
             notes.begin(&head, log.is_some_and(|log| log.wants(id)));
         });
+        if let Some(recorder) = &worker.recorder
+            && let Some(header) = recorder.header()
+            && head.field(header).is_some()
+        {
+            client.trace.ask();
+        }
         let mut out = worker.buffers.output();
         let via = Forward {
             client: &client.peer,

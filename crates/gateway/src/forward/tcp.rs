@@ -12,6 +12,7 @@ use super::tries::{Tries, Try, Views};
 use super::tunnel::{self, TunnelEnd};
 use crate::access::Noted;
 use crate::cluster::CodeClass;
+use crate::decision::Trace;
 use crate::route::{Destination, Way};
 use crate::upstream::Carrier;
 use crate::worker::ClusterWorker;
@@ -33,7 +34,7 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     let views = Views::default();
     let mut ctx = PickContext::at(started);
     ctx.key = way.key;
-    let tries = Tries::new(cluster, &views, ctx, Noted::default());
+    let tries = Tries::new(cluster, &views, ctx, Noted::default(), Trace::default());
     let Ok(mut at) = tries.first(way) else {
         return refuse(client, cluster, started);
     };

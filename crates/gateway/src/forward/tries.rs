@@ -10,6 +10,7 @@ use super::request::Request;
 use super::retry::{Point, may_repeat};
 use crate::access::Noted;
 use crate::cluster::Policies;
+use crate::decision::Trace;
 use crate::route::Way;
 use crate::upstream::LocalEndpoint;
 use crate::worker::{ClusterWorker, Worker, WorkerView};
@@ -28,7 +29,7 @@ pub(super) struct Views {
 }
 
 impl Views {
-    fn newest(&self, cluster: &ClusterWorker) -> &WorkerView {
+    fn newest(&self, cluster: &ClusterWorker) -> &Rc<WorkerView> {
         let newest = cluster.view();
         let fits = |held: &&OnceCell<_>| match held.get() {
             Some(held) => Rc::ptr_eq(held, &newest),
@@ -54,6 +55,9 @@ pub(super) struct Try<'v> {
     notes: Noted,
     /// Its place in the notes.
     place: usize,
+    trace: Trace,
+    /// Its place among the decisions.
+    decision: usize,
 }
 
 impl<'v> Try<'v> {
@@ -92,6 +96,7 @@ impl<'v> Try<'v> {
     /// Notes the status of its answer.
     #[inline]
     pub(super) fn has_status(&self, status: u16) {
+        self.trace.has_status(self.decision, status);
         self.notes
             .note(|notes| notes.has_status(self.place, status));
     }
@@ -104,6 +109,7 @@ impl<'v> Try<'v> {
 
     /// Notes why it failed.
     pub(super) fn failed(&self, failure: &Failure) {
+        self.trace.failed(self.decision, failure.word());
         self.notes
             .note(|notes| notes.failed(self.place, failure.word()));
     }
@@ -132,6 +138,7 @@ impl<'v> Try<'v> {
             self.endpoint().counters.fail();
         }
         self.notes.note(|notes| notes.ended(self.place, now));
+        self.trace.ended(self.decision, outcome, now);
         self.lease.finish(outcome, now);
     }
 }
@@ -147,10 +154,11 @@ pub(super) struct Tries<'v> {
     /// Why there is no other one.
     nobody: Cell<Option<NoEndpoint>>,
     /// The view that `ctx` is meant for.
-    aimed: Cell<Option<&'v WorkerView>>,
+    aimed: Cell<Option<&'v Rc<WorkerView>>>,
     /// A byte of an answer has come.
     has_begun: Cell<bool>,
     notes: Noted,
+    trace: Trace,
 }
 
 impl<'v> Tries<'v> {
@@ -159,6 +167,7 @@ impl<'v> Tries<'v> {
         views: &'v Views,
         ctx: PickContext,
         notes: Noted,
+        trace: Trace,
     ) -> Self {
         Self {
             cluster,
@@ -169,6 +178,7 @@ impl<'v> Tries<'v> {
             aimed: Cell::new(None),
             has_begun: Cell::new(false),
             notes,
+            trace,
         }
     }
 
@@ -178,7 +188,7 @@ impl<'v> Tries<'v> {
     }
 
     /// The newest view, and what the request asks of it.
-    fn aim(&self, way: &Way) -> &'v WorkerView {
+    fn aim(&self, way: &Way) -> &'v Rc<WorkerView> {
         let view = self.views.newest(self.cluster);
         let mut ctx = self.ctx.borrow_mut();
         ctx.affinity = way.affinity(&view.view);
@@ -187,9 +197,9 @@ impl<'v> Tries<'v> {
         view
     }
 
-    fn choose(&self, view: &'v WorkerView) -> Result<Try<'v>, NoEndpoint> {
+    fn choose(&self, view: &'v Rc<WorkerView>) -> Result<Try<'v>, NoEndpoint> {
         let mut ctx = self.ctx.borrow_mut();
-        let lease = self.cluster.pick(view, &ctx)?;
+        let lease = self.trace.choose(self.cluster, view, &ctx)?;
         let is_retry = ctx.attempts.count() > 0;
         ctx.attempts.push(lease.state().serial());
         let mut place = 0;
@@ -203,6 +213,8 @@ impl<'v> Tries<'v> {
             is_retry,
             notes: self.notes.clone(),
             place,
+            decision: self.trace.place(),
+            trace: self.trace.clone(),
         })
     }
 
@@ -244,14 +256,16 @@ impl<'v> Tries<'v> {
     /// new one is not known before it is at hand again.
     pub(super) fn hedge(&self, policies: &Policies, now: Nanos) -> Option<Try<'v>> {
         let view = self.views.newest(self.cluster);
-        let aimed = self
-            .aimed
-            .get()
-            .filter(|aimed| std::ptr::eq(*aimed, view))?;
+        let aimed = self.aimed.get().filter(|aimed| Rc::ptr_eq(aimed, view))?;
         self.another(aimed, policies, now)
     }
 
-    fn another(&self, view: &'v WorkerView, policies: &Policies, now: Nanos) -> Option<Try<'v>> {
+    fn another(
+        &self,
+        view: &'v Rc<WorkerView>,
+        policies: &Policies,
+        now: Nanos,
+    ) -> Option<Try<'v>> {
         let tried = self.ctx.borrow().attempts.count();
         if tried >= policies.retry.attempts {
             return None;
@@ -266,6 +280,7 @@ impl<'v> Tries<'v> {
         self.ctx.borrow_mut().now = now;
         let next = self.choose(view);
         if let Err(reason) = next {
+            self.trace.forget();
             self.cluster.give_back_retry(now);
             self.nobody.set(Some(reason));
         }

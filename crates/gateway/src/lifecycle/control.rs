@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::shared::Shared;
 use crate::cluster::Cluster;
+use crate::decision::Receipts;
 use crate::event::{Event, EventKind, Events};
 use crate::listener::Listener;
 use crate::log::LineFile;
@@ -76,8 +77,16 @@ impl Control {
     /// The logs of requests that are written.
     #[must_use]
     pub fn logs(&self) -> Vec<Arc<LineFile>> {
-        let access = self.shared.access.iter();
-        access.map(|log| Arc::clone(&log.file)).collect()
+        let access = self.shared.access.iter().map(|log| &log.file);
+        let receipts = self.shared.receipts.iter();
+        let decision = receipts.filter_map(|receipts| receipts.file.as_ref());
+        access.chain(decision).map(Arc::clone).collect()
+    }
+
+    /// Receipts of decisions, if any are kept.
+    #[must_use]
+    pub fn receipts(&self) -> Option<&Arc<Receipts>> {
+        self.shared.receipts.as_ref()
     }
 
     /// Whether every listener accepts and the gateway is not about to leave.

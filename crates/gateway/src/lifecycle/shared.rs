@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, Notify};
 use super::plan::Plan;
 use crate::access::AccessLog;
 use crate::clock::Clock;
+use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::event::Events;
 use crate::upstream::Resolver;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) events: Arc<Events>,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessLog>,
+    /// Receipts of decisions, if any are kept.
+    pub(crate) receipts: Option<Arc<Receipts>>,
     /// Held while a reload is under way.
     pub(crate) reloading: Mutex<()>,
     /// Reloads by how they ended: success, failure.

@@ -18,6 +18,7 @@ use super::shared::Shared;
 use crate::access::AccessLog;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Site};
+use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
 use crate::upstream::{FIRST_LOOKUP, Resolver};
@@ -84,6 +85,7 @@ impl Gateway {
         let clusters = clusters(config)?;
         let clock = Clock::start();
         let access = access_log(config, clock)?;
+        let receipts = receipts(config, clock)?;
         let (doors, sockets) = listen(config, count)?;
         let listeners = doors.len();
         let plan = Arc::new(Plan::new(config.clone(), clusters, doors));
@@ -91,6 +93,7 @@ impl Gateway {
         let shared = Arc::new(Shared {
             clock,
             access,
+            receipts,
             seed,
             resolver: Resolver::new(Arc::clone(&plan)),
             descriptors: Arc::new(Descriptors::new()),
@@ -170,8 +173,8 @@ impl Gateway {
                 tracing::error!("a worker ended by a panic");
             }
         }
-        if let Some(log) = &self.shared.access {
-            log.file.close().await;
+        for log in self.control.logs() {
+            log.close().await;
         }
     }
 }
@@ -194,6 +197,19 @@ fn access_log(config: &Config, clock: Clock) -> Result<Option<AccessLog>, StartE
         AccessLog::open(wanted, clock).map_err(|error| StartError::Log {
             log: "access",
             path: wanted.path.clone(),
+            error,
+        })
+    });
+    opened.transpose()
+}
+
+fn receipts(config: &Config, clock: Clock) -> Result<Option<Arc<Receipts>>, StartError> {
+    let wanted = config.log.decision.as_ref();
+    let opened = wanted.map(|wanted| {
+        let opened = Receipts::open(wanted, clock).map(Arc::new);
+        opened.map_err(|error| StartError::Log {
+            log: "decision",
+            path: wanted.path.clone().unwrap_or_default(),
             error,
         })
     });

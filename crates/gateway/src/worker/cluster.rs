@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evenkeel_core::{Lease, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Serial};
+use evenkeel_core::{
+    Lease, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Receipt, Serial,
+};
 
 use crate::affinity::Sticky;
 use crate::cluster::{Cluster, ClusterCounters, View};
@@ -96,11 +98,29 @@ impl ClusterWorker {
         ctx: &PickContext,
     ) -> Result<Lease<'v>, NoEndpoint> {
         let picked = self.picker.borrow_mut().pick(&view.view.snapshot, ctx);
-        match &picked {
+        self.count(&picked);
+        picked
+    }
+
+    /// Chooses as [`ClusterWorker::pick`] does, and writes down why.
+    pub(crate) fn pick_traced<'v>(
+        &self,
+        view: &'v WorkerView,
+        ctx: &PickContext,
+        receipt: &mut Receipt,
+    ) -> Result<Lease<'v>, NoEndpoint> {
+        let mut picker = self.picker.borrow_mut();
+        let picked = picker.pick_traced(&view.view.snapshot, ctx, receipt);
+        self.count(&picked);
+        picked
+    }
+
+    #[inline]
+    fn count(&self, picked: &Result<Lease<'_>, NoEndpoint>) {
+        match picked {
             Ok(lease) => self.counters.picked(lease.fallback().is_some()),
             Err(_) => self.counters.none(),
         }
-        picked
     }
 
     /// Takes a retry from the cluster's budget, or counts that there was none.

@@ -14,6 +14,7 @@ use evenkeel_core::{Nanos, Rng};
 
 use crate::access::{AccessLog, AccessWriter};
 use crate::clock::Clock;
+use crate::decision::Recorder;
 use crate::lifecycle::{Plan, Shared};
 use crate::route::PathBuffers;
 
@@ -42,6 +43,8 @@ pub(crate) struct Worker {
     rng: RefCell<Rng>,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessWriter>,
+    /// What keeps receipts of decisions, if anything does.
+    pub(crate) recorder: Option<Rc<Recorder>>,
 }
 
 impl Worker {
@@ -54,6 +57,10 @@ impl Worker {
             plan: RefCell::new(Rc::new(plan)),
             number,
             access: shared.access.as_ref().and_then(AccessLog::writer),
+            recorder: shared
+                .receipts
+                .as_ref()
+                .map(|receipts| Rc::new(Recorder::new(receipts))),
             shared: Arc::clone(shared),
             draining: Cell::new(false),
             closing: Cell::new(false),
@@ -99,6 +106,16 @@ impl Worker {
     fn refresh(&self) {
         for cluster in &self.plan.borrow().clusters {
             cluster.view();
+        }
+    }
+
+    /// Hands the lines of its logs over.
+    fn flush_logs(&self) {
+        if let Some(log) = &self.access {
+            log.flush();
+        }
+        if let Some(recorder) = &self.recorder {
+            recorder.flush();
         }
     }
 

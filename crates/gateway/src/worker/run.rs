@@ -199,10 +199,8 @@ async fn tick(worker: Rc<Worker>) {
         interval.tick().await;
         let now = worker.clock.now();
         worker.alarms.sweep(now);
-        if let Some(log) = &worker.access
-            && count % FLUSH_EVERY == 0
-        {
-            log.flush();
+        if count % FLUSH_EVERY == 0 {
+            worker.flush_logs();
         }
         if count % TIDY_EVERY == 0 {
             worker.tidy(now);

@@ -21,6 +21,7 @@ mod plain;
 mod protection;
 mod proxy_protocol;
 mod race;
+mod receipts;
 mod reload;
 mod retries;
 mod retry_limits;

@@ -1,0 +1,184 @@
+//! The decisions made for one request.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext, Receipt};
+use evenkeel_http1::ProxyError;
+
+use super::recorder::Recorder;
+use crate::worker::{ClusterWorker, WorkerView};
+
+/// The decisions made for the request in hand on a connection; its memory serves the next one too.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    recorder: Rc<Recorder>,
+    tries: RefCell<Vec<Tried>>,
+    /// The request asks for its receipts.
+    asked: Cell<bool>,
+}
+
+/// A decision, and what came of it.
+#[derive(Debug)]
+pub(super) struct Tried {
+    pub(super) view: Rc<WorkerView>,
+    pub(super) receipt: Box<Receipt>,
+    pub(super) decision_ns: u64,
+    pub(super) chosen_at: Nanos,
+    pub(super) ended: Option<Nanos>,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) status: Option<u16>,
+    pub(super) error: Option<&'static str>,
+}
+
+impl Trail {
+    fn new(recorder: &Rc<Recorder>) -> Self {
+        Self {
+            recorder: Rc::clone(recorder),
+            tries: RefCell::default(),
+            asked: Cell::default(),
+        }
+    }
+
+    fn note(&self, place: usize, note: impl FnOnce(&mut Tried)) {
+        // A place was given for each.
+        if let Some(tried) = self.tries.borrow_mut().get_mut(place) {
+            note(tried);
+        }
+    }
+
+    /// Chooses an endpoint and takes down why.
+    fn choose<'v>(
+        &self,
+        cluster: &ClusterWorker,
+        view: &'v Rc<WorkerView>,
+        ctx: &PickContext,
+    ) -> Result<Lease<'v>, NoEndpoint> {
+        let mut receipt = self.recorder.blank();
+        let before = self.recorder.now();
+        let picked = cluster.pick_traced(view, ctx, &mut receipt);
+        let decision_ns = self.recorder.now().since(before).0;
+        self.tries.borrow_mut().push(Tried {
+            view: Rc::clone(view),
+            receipt,
+            decision_ns,
+            chosen_at: ctx.now,
+            ended: None,
+            outcome: None,
+            status: None,
+            error: None,
+        });
+        picked
+    }
+
+    /// Keeps what is to be kept, and is ready for the next request.
+    fn conclude(&self, request_id: &str) {
+        let mut tries = self.tries.borrow_mut();
+        if tries.is_empty() {
+            return;
+        }
+        let asked = self.asked.take();
+        if self.recorder.wants(request_id, asked, &tries) {
+            self.recorder.keep(request_id, &tries);
+        }
+        for tried in tries.drain(..) {
+            self.recorder.recycle(tried.receipt);
+        }
+    }
+}
+
+/// Where the decisions of a request are taken down, if they are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace(Option<Rc<Trail>>);
+
+impl Trace {
+    /// Of a connection; nothing is taken down without a recorder.
+    pub(crate) fn new(recorder: Option<&Rc<Recorder>>) -> Self {
+        Self(recorder.map(|recorder| Rc::new(Trail::new(recorder))))
+    }
+
+    /// Chooses an endpoint, and gives the place of the decision.
+    ///
+    /// # Errors
+    ///
+    /// When nobody can be chosen.
+    #[inline]
+    pub(crate) fn choose<'v>(
+        &self,
+        cluster: &ClusterWorker,
+        view: &'v Rc<WorkerView>,
+        ctx: &PickContext,
+    ) -> Result<Lease<'v>, NoEndpoint> {
+        match &self.0 {
+            None => cluster.pick(view, ctx),
+            Some(trail) => trail.choose(cluster, view, ctx),
+        }
+    }
+
+    /// The place of the latest decision.
+    #[inline]
+    pub(crate) fn place(&self) -> usize {
+        let count = self
+            .0
+            .as_ref()
+            .map_or(0, |trail| trail.tries.borrow().len());
+        count.saturating_sub(1)
+    }
+
+    /// Notes that the request asks for its receipts.
+    pub(crate) fn ask(&self) {
+        if let Some(trail) = &self.0 {
+            trail.asked.set(true);
+        }
+    }
+
+    /// Forgets the latest decision, which nothing came of.
+    pub(crate) fn forget(&self) {
+        if let Some(trail) = &self.0
+            && let Some(tried) = trail.tries.borrow_mut().pop()
+        {
+            trail.recorder.recycle(tried.receipt);
+        }
+    }
+
+    /// Notes that the latest decision chose nobody, and what the client is told.
+    pub(crate) fn refused(&self, error: ProxyError) {
+        self.note(self.place(), |tried| {
+            (tried.status, tried.error) = (Some(error.status()), Some(error.word()));
+        });
+    }
+
+    /// Notes the status of an answer.
+    #[inline]
+    pub(crate) fn has_status(&self, place: usize, status: u16) {
+        self.note(place, |tried| tried.status = Some(status));
+    }
+
+    /// Notes why a try failed.
+    pub(crate) fn failed(&self, place: usize, error: Option<&'static str>) {
+        self.note(place, |tried| tried.error = error);
+    }
+
+    /// Notes how a try ended.
+    #[inline]
+    pub(crate) fn ended(&self, place: usize, outcome: Outcome, now: Nanos) {
+        self.note(place, |tried| {
+            (tried.outcome, tried.ended) = (Some(outcome), Some(now));
+        });
+    }
+
+    /// Keeps what is to be kept of the request, and is ready for the next one.
+    #[inline]
+    pub(crate) fn conclude(&self, request_id: &str) {
+        if let Some(trail) = &self.0 {
+            trail.conclude(request_id);
+        }
+    }
+
+    #[inline]
+    fn note(&self, place: usize, note: impl FnOnce(&mut Tried)) {
+        if let Some(trail) = &self.0 {
+            trail.note(place, note);
+        }
+    }
+}
