@@ -53,11 +53,13 @@ mod pick;
 mod published;
 mod record;
 pub mod reference;
+mod report;
 mod rng;
 mod snapshot;
 pub mod strategy;
 mod sync;
 mod tier;
+mod weight;
 
 pub use clock::Nanos;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
@@ -77,9 +79,13 @@ pub use pick::picker::{LoadReport, Picker, PickerSeed};
 pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt, Refusal, Score};
 pub use published::{Published, Reader};
 pub use record::{RecordedEndpoint, SnapshotRecord};
+#[doc(hidden)]
+pub use report::fuzz_load_report;
+pub use report::{AgentLine, BadReport, HealthBody, OrcaReport, ProbeAnswer};
 pub use rng::Rng;
 pub use snapshot::{Candidate, Group, Snapshot, Standing};
 pub use sync::unpoisoned;
 pub use tier::labels::LabelSelector;
 pub use tier::shares::{TierHealth, TierShare, tier_shares};
 pub use tier::subset::Subset;
+pub use weight::{DynamicWeights, Observation, Signal, SignalSum, WeightLaw, WeightRules};
