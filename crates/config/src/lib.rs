@@ -38,7 +38,9 @@ pub use environment::{Environment, FILE_BYTES_MAX};
 pub use flags::endpoint_from_flag;
 pub use json::{endpoint_from_json, strategy_from_json, weight_from_json};
 pub use load::{LoadError, Loaded, load, parse};
-pub use model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
+pub use model::cluster::{
+    Capacity, Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts,
+};
 pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, DecisionLog, Level, Log, LogFormat, Runtime, Token,
     Workers,

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use evenkeel_config::{
     AccessFormat, Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits,
-    LoadError, LogFormat, Retry, RetryOn, Runtime, Timeouts, Workers, load, parse,
+    LoadError, LogFormat, ReportSource, Retry, RetryOn, Runtime, Timeouts, Workers, load, parse,
 };
-use evenkeel_core::{KeyPolicy, MissingKey, Nanos, PanicThreshold, RetryPolicy};
+use evenkeel_core::{KeyPolicy, MissingKey, Nanos, PanicThreshold, RetryPolicy, WeightLaw};
 
 const SHORTEST: &str = r#"
 [[listener]]
@@ -80,6 +80,13 @@ threshold = 0.25
 [cluster."a.b".capacity]
 peak = 50
 
+[cluster."a.b".dynamic_weights]
+mode = "orca"
+interval = "250ms"
+report = "orca"
+blackout = "0s"
+expiry = "1m"
+
 [cluster."a.b".retry]
 attempts = 8
 on = ["reset", "timeout", "429", "5xx"]
@@ -115,6 +122,23 @@ fn with_token(token: &'static str) -> Environment<'static> {
             Ok(token.to_owned())
         },
     )
+}
+
+#[test]
+fn dynamic_weights_have_defaults() {
+    let text = format!("{SHORTEST}dynamic_weights = {{}}\n");
+    let config = right(&text, &Environment::empty());
+    let weights = config.clusters[0].dynamic_weights.expect("they follow");
+    assert_eq!(
+        (weights.rules.law, weights.report),
+        (WeightLaw::Utilization, ReportSource::Orca)
+    );
+    let times = [
+        weights.interval.into(),
+        weights.rules.blackout,
+        weights.rules.expiry,
+    ];
+    assert_eq!(times, [1, 10, 180].map(Nanos::from_secs));
 }
 
 #[test]
@@ -306,6 +330,19 @@ fn check_clusters(clusters: &[Cluster]) {
     assert_eq!(ab.strategy.build().descriptor().name, "least_request");
     assert_eq!(ab.panic, PanicThreshold::new(0.25).expect("a share"));
     assert_eq!(ab.capacity, Some(Capacity { peak: 50 }));
+    let weights = ab.dynamic_weights.expect("they follow");
+    assert_eq!(
+        (weights.rules.law, weights.report, weights.interval),
+        (
+            WeightLaw::Orca,
+            ReportSource::Orca,
+            Duration::from_millis(250)
+        )
+    );
+    assert_eq!(
+        (weights.rules.blackout, weights.rules.expiry),
+        (Nanos(0), Nanos::from_secs(60))
+    );
     check_retry(&ab.retry);
     assert_eq!(ab.timeout.connect, Duration::from_millis(1500));
     assert_eq!(ab.timeout.pool_idle, Duration::ZERO);

@@ -317,6 +317,21 @@ impl Membership {
         before != (condition, warmth)
     }
 
+    /// The endpoints in id order, each with the identity of its record.
+    pub fn records(&self) -> impl Iterator<Item = (&Arc<Endpoint>, Serial)> {
+        self.members
+            .values()
+            .map(|member| (&member.endpoint, member.state.serial()))
+    }
+
+    /// Whether weights may follow what endpoints say, under the present strategy: one that chooses by weight
+    /// and not by key, since keys would go to and fro.
+    #[must_use]
+    pub fn follows_weights(&self) -> bool {
+        let traits = self.strategy.descriptor().traits;
+        traits.weighted && !traits.keyed
+    }
+
     /// Scales an endpoint's weight, in 1/256: 256 is its configured weight. Warm-up scales it further.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ mod listener;
 #[allow(dead_code, unused_imports, reason = "its users follow")]
 mod log;
 mod reload;
+mod report;
 mod route;
 mod stream;
 mod timestamp;

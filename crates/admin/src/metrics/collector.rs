@@ -6,7 +6,7 @@
 use std::fmt::Error;
 
 use evenkeel_core::{FULL_WEIGHT, Nanos};
-use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram, TurnedAway};
+use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram, Totals, TurnedAway};
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, MetricEncoder, NoLabelSet,
 };
@@ -43,6 +43,8 @@ impl prometheus_client::collector::Collector for Collector {
         durations(&mut encoder, &samples)?;
         in_flight(&mut encoder, &samples)?;
         weights(&mut encoder, &samples)?;
+        load_reports(&mut encoder, &samples)?;
+        table_checksums(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
         retries(&mut encoder, &samples)?;
@@ -121,6 +123,47 @@ fn weights(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<()
         }
     }
     Ok(())
+}
+
+fn load_reports(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "What endpoints said of their load";
+    let mut family = encoder.encode_descriptor("load_reports", help, None, MetricType::Counter)?;
+    for sample in samples {
+        for report in &sample.endpoints {
+            let Totals {
+                reports,
+                bad_reports,
+                ..
+            } = report.totals;
+            for (result, count) in [("read", reports), ("bad", bad_reports)] {
+                let labels = [
+                    ("cluster", &*sample.cluster),
+                    ("endpoint", report.endpoint.id()),
+                    ("result", result),
+                ];
+                counter(&mut family, &labels, count)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn table_checksums(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let help = "Where keys go, as a number: gateways with the same one agree";
+    let mut family = encoder.encode_descriptor("table_checksum", help, None, MetricType::Gauge)?;
+    for sample in samples {
+        if let Some(checksum) = sample.checksum {
+            let labels = [("cluster", &*sample.cluster)];
+            gauge(&mut family, &labels, in_a_double(checksum))?;
+        }
+    }
+    Ok(())
+}
+
+/// Folded to what a double holds exactly: scrapers know no other numbers.
+fn in_a_double(checksum: u64) -> u64 {
+    const BITS: u32 = 52;
+    (checksum >> BITS ^ checksum) & ((1 << BITS) - 1)
 }
 
 fn panic(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {

@@ -9,6 +9,8 @@ pub(super) struct Sample {
     pub(super) cluster: Arc<str>,
     pub(super) strategy: &'static str,
     pub(super) panic: bool,
+    /// Of the table of keys, under a strategy that has one.
+    pub(super) checksum: Option<u64>,
     /// Picked, fallback, none.
     pub(super) decisions: [u64; 3],
     /// Success, failure, over budget.
@@ -24,6 +26,7 @@ impl Sample {
             cluster: cluster.shared_name(),
             strategy: cluster.strategy().descriptor().name,
             panic: cluster.is_in_panic(),
+            checksum: cluster.table_checksum(),
             decisions: cluster.decisions(),
             retries: cluster.retries(),
             endpoints: cluster.endpoints(),

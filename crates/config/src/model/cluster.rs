@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold};
+use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, WeightRules};
 
 use super::hash::KeyRules;
 use super::retry::Retry;
@@ -31,6 +31,8 @@ pub struct Cluster {
     pub subset: Option<u32>,
     /// How much an endpoint takes at once; none: no limit.
     pub capacity: Option<Capacity>,
+    /// How weights follow what endpoints say; none: they do not.
+    pub dynamic_weights: Option<DynamicWeights>,
     /// What is tried again.
     pub retry: Retry,
     /// How long endpoints may take.
@@ -53,6 +55,7 @@ impl Cluster {
             views: Vec::new(),
             subset: None,
             capacity: None,
+            dynamic_weights: None,
             retry: Retry::default(),
             timeout: Timeouts::default(),
             sticky: None,
@@ -91,6 +94,34 @@ pub struct Sticky {
 pub struct Capacity {
     /// The most requests in flight, at least 1.
     pub peak: u32,
+}
+
+/// How weights follow what endpoints say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DynamicWeights {
+    /// The law, and its times.
+    pub rules: WeightRules,
+    /// How often they are worked out.
+    pub interval: Duration,
+    /// Where reports come from.
+    pub report: ReportSource,
+}
+
+impl Default for DynamicWeights {
+    fn default() -> Self {
+        Self {
+            rules: WeightRules::default(),
+            interval: Duration::from_secs(1),
+            report: ReportSource::Orca,
+        }
+    }
+}
+
+/// Where reports of load come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportSource {
+    /// The field `endpoint-load-metrics` of answers.
+    Orca,
 }
 
 /// How long endpoints may take.

@@ -52,6 +52,13 @@ impl StrategyChoice {
         self.strategy.descriptor().traits.keyed
     }
 
+    /// Whether weights that follow load have an effect.
+    #[must_use]
+    pub fn follows_weights(&self) -> bool {
+        let traits = self.strategy.descriptor().traits;
+        traits.weighted && !traits.keyed
+    }
+
     /// The strategy.
     #[must_use]
     pub fn build(&self) -> Arc<dyn Strategy> {

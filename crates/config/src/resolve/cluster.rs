@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{endpoint, hash, retry, strategy};
+use super::{endpoint, hash, retry, strategy, weights};
 use crate::Mistake;
 use crate::model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
 use crate::model::listener::Listener;
@@ -55,12 +55,13 @@ fn cluster(
         proxy_protocol: proxy_protocol(walk, section),
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),
-        strategy,
         panic: panic(walk, section),
         capacity: capacity(walk, section),
+        dynamic_weights: weights::dynamic_weights(walk, section, &strategy),
         retry: retry::retry(walk, section, &timeout),
         timeout,
         sticky: sticky(walk, section),
+        strategy,
         ..Cluster::new(name)
     };
     let endpoints = endpoints.unwrap_or_default().into_iter();

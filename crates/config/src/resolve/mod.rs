@@ -10,6 +10,7 @@ mod process;
 mod retry;
 mod route;
 pub(crate) mod strategy;
+mod weights;
 
 pub(crate) use process::check_admin;
 

@@ -377,6 +377,14 @@ pub(super) const CLUSTER: &[Case] = &[
         "7:8 error: cluster.web.capacity.peak = \"auto\" is not supported yet",
         "8:1 error: cluster.web.capacity.stop is not supported yet",
     ]),
+    ("dynamic_weights = { mode = \"cpu\", interval = \"50ms\", report = \"orcas\" }", &[
+        "6:28 error: cluster.web.dynamic_weights.mode = \"cpu\" is not known",
+        "6:46 error: cluster.web.dynamic_weights.interval = \"50ms\" is not from \"100ms\" to \"60s\"",
+        "6:63 error: cluster.web.dynamic_weights.report = \"orcas\" is not known, did you mean \"orca\"?",
+    ]),
+    ("dynamic_weights = {}\nstrategy = \"maglev\"", &[
+        "6:1 warning: cluster.web.dynamic_weights does nothing under maglev",
+    ]),
     ("[cluster.web.capacity]\npeak = 0", &[
         "7:8 error: cluster.web.capacity.peak = 0 is not a whole number from 1 to 1000000",
     ]),

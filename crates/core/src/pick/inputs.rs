@@ -223,7 +223,7 @@ impl<'a> Inputs<'a> {
 
     /// What this process sees of an endpoint, not on the record.
     #[inline]
-    pub(crate) fn see(&self, index: u32, unknown: impl FnOnce() -> Nanos) -> Report {
+    pub(crate) fn see(&self, index: u32) -> Report {
         let (candidate, terms) = (self.candidate(index), &self.snapshot.terms);
         let latency = candidate.latency(self.now, terms.latency_decay);
         Report {
@@ -231,7 +231,7 @@ impl<'a> Inputs<'a> {
             index,
             weight: candidate.weight(),
             load: candidate.load(self.now, terms.failure_half_life),
-            latency: latency.unwrap_or_else(unknown),
+            latency,
             at: self.now,
             own_word: false,
         }
@@ -260,7 +260,7 @@ impl<'a> Inputs<'a> {
             index: compared.index,
             weight: candidate.weight(),
             load: compared.load,
-            latency: compared.latency.unwrap_or_default(),
+            latency: compared.latency,
             at: self.now,
             own_word: true,
         })

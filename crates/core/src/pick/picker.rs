@@ -70,8 +70,8 @@ struct GroupCursor {
 pub struct LoadReport {
     /// Its requests in flight, of all callers.
     pub in_flight: u32,
-    /// How long it takes to answer at present.
-    pub latency: Nanos,
+    /// How long it takes to answer at present, if it can tell.
+    pub latency: Option<Nanos>,
 }
 
 /// How much longer an endpoint that fails is taken to answer at most, in 1/256: with every request
@@ -215,7 +215,9 @@ impl Picker {
                 in_flight: said.in_flight,
                 penalty,
             },
-            latency: Nanos(said.latency.0.saturating_mul(aversion) / 256),
+            latency: said
+                .latency
+                .map(|latency| Nanos(latency.0.saturating_mul(aversion) / 256)),
             at: now,
             own_word: true,
         };

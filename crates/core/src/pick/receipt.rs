@@ -176,12 +176,13 @@ impl Compared {
     }
 
     pub(crate) fn by_report(report: &Report, pressure: u64, is_hot: bool) -> Self {
-        let latency = report.latency.0;
+        // Not known is as fast as any.
+        let latency = report.latency.unwrap_or_default().0;
         Self {
             index: report.index,
             weight: report.weight,
             load: report.load,
-            latency: Some(report.latency),
+            latency: report.latency,
             score: if is_hot {
                 Score::Hot(pressure, latency)
             } else {

@@ -71,6 +71,11 @@ pub trait Strategy: Debug + Send + Sync {
         None
     }
 
+    /// Whether it goes by what endpoints report of their load: see [`crate::Picker::report`].
+    fn takes_reports(&self) -> bool {
+        false
+    }
+
     /// The most endpoints of a tier that it can choose between.
     fn endpoints_max(&self) -> usize {
         usize::MAX

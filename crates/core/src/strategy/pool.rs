@@ -40,8 +40,8 @@ pub struct Report {
     pub weight: u32,
     /// Its requests in flight, and what failures weigh.
     pub load: Load,
-    /// How long it takes to answer.
-    pub latency: Nanos,
+    /// How long it takes to answer, if that is known.
+    pub latency: Option<Nanos>,
     /// When this was so.
     pub at: Nanos,
     /// Whether the endpoint said so itself.
@@ -54,10 +54,17 @@ pub(super) struct Entry {
     pub(super) report: Report,
     /// Load over weight.
     pub(super) pressure: u64,
+    /// In nanoseconds; 0 is not known.
+    latency: u64,
     /// How often it may still be used.
     uses: u32,
     /// Counts reports, modulo 2^32: which came before which.
     number: u32,
+}
+
+/// A latency for comparisons: 0 is not known.
+fn in_nanos(latency: Option<Nanos>) -> u64 {
+    latency.map_or(0, |latency| latency.0.max(1))
 }
 
 /// Load over weight.
@@ -144,6 +151,7 @@ impl Pool {
         self.use_rest = budget % 256;
         let entry = Entry {
             pressure: pressure(report.load, report.weight),
+            latency: in_nanos(report.latency),
             uses: budget / 256,
             number: self.next,
             report,
@@ -189,12 +197,6 @@ impl Pool {
         self.not_before = times.min().unwrap_or(now);
     }
 
-    /// The shortest latency of any entry.
-    pub(super) fn fastest(&self) -> Option<Nanos> {
-        let latencies = self.entries.iter().map(|entry| entry.report.latency);
-        latencies.min()
-    }
-
     /// The entry to use among those that are usable: the fastest that is not hot, as the module says; and
     /// the pressure above which others are. `None` for fewer than two.
     ///
@@ -205,17 +207,15 @@ impl Pool {
         let mut fastest = u64::MAX;
         for (at, entry) in self.entries.iter().enumerate() {
             let cold = usable >> at & 1 == 1 && entry.pressure <= bar;
-            let latency = if cold {
-                entry.report.latency.0
-            } else {
-                u64::MAX
-            };
-            fastest = fastest.min(latency);
+            // What is not known, 0, is the largest here.
+            let latency = entry.latency.wrapping_sub(1);
+            fastest = fastest.min(if cold { latency } else { u64::MAX });
         }
-        let as_fast = fastest.saturating_mul(TIE) / 100;
+        // One that is not known is as fast as any: so pressure decides, and it gets its share of a try.
+        let as_fast = fastest.saturating_add(1).saturating_mul(TIE) / 100;
         let (mut best, mut least) = (0, u64::MAX);
         for (at, entry) in self.entries.iter().enumerate() {
-            let fast = usable >> at & 1 == 1 && entry.report.latency.0 <= as_fast;
+            let fast = usable >> at & 1 == 1 && entry.latency <= as_fast;
             // What is hot is never below what is cold.
             let pressure = if fast { entry.pressure } else { u64::MAX };
             (best, least) = if pressure < least {
@@ -311,7 +311,7 @@ impl Pool {
     fn worst(&self, bar: u64) -> usize {
         let badness = |(_, entry): &(usize, &Entry)| match entry.pressure > bar {
             true => (true, entry.pressure),
-            false => (false, entry.report.latency.0),
+            false => (false, entry.latency),
         };
         let worst = self.entries.iter().enumerate().max_by_key(badness);
         worst.map_or(0, |(at, _)| at)
@@ -349,6 +349,7 @@ impl OwnCursor for Pool {
             Some(Entry {
                 report,
                 pressure: pressure(report.load, weight),
+                latency: entry.latency,
                 uses: entry.uses,
                 number: entry.number,
             })
@@ -384,7 +385,7 @@ mod tests {
                 in_flight,
                 penalty: 0,
             },
-            latency: Nanos::from_millis(latency_ms),
+            latency: Some(Nanos::from_millis(latency_ms)),
             at: Nanos::from_secs(5),
             own_word: true,
         }

@@ -13,7 +13,6 @@ use super::params::{Kind, Param};
 use super::pool::{POOL_MAX, Pool, Report, Upkeep};
 use super::registry::{Descriptor, Traits};
 use super::{Cursor, Inputs, Members, Params, Place, Strategy, Table, Value};
-use crate::clock::Nanos;
 use crate::pick::receipt::Fallback;
 
 /// Describes `prequal`.
@@ -49,9 +48,6 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
 /// How many endpoints are looked at for each decision.
 const LOOKS: f64 = 1.0;
 
-/// What is known of an endpoint without a history.
-const DEFAULT_LATENCY: Nanos = Nanos::from_millis(30);
-
 #[derive(Debug)]
 struct Prequal {
     pool: usize,
@@ -66,11 +62,14 @@ impl Strategy for Prequal {
         vec![("pool", Value::Integer(self.pool as u64))]
     }
 
+    fn takes_reports(&self) -> bool {
+        true
+    }
+
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
         Box::new(PoolTable {
             alias: AliasTable::new(members),
             upkeep: Upkeep::new(self.pool, LOOKS, members.eligible().len()),
-            unknown: members.median_latency().unwrap_or(DEFAULT_LATENCY),
             without: least_request(members),
         })
     }
@@ -80,8 +79,6 @@ impl Strategy for Prequal {
 struct PoolTable {
     alias: AliasTable,
     upkeep: Upkeep,
-    /// The latency of an endpoint that has not answered.
-    unknown: Nanos,
     /// What chooses as long as too little is known.
     without: Box<dyn Table>,
 }
@@ -102,11 +99,7 @@ impl Table for PoolTable {
             *pool = self.recorded(inputs);
         } else {
             pool.expire(inputs.now());
-            // One that has not answered is taken to be as fast as any: pressure decides, so it gets its
-            // share of a try.
-            let unknown = || pool.fastest().unwrap_or(self.unknown);
-            let report = inputs.see(seen, unknown);
-            pool.insert(report);
+            pool.insert(inputs.see(seen));
         }
         let usable = if inputs.nobody_refused() {
             pool.all()

@@ -127,6 +127,11 @@ impl DynamicWeights {
         track.map_or(FULL_WEIGHT, |track| track.told)
     }
 
+    /// Forgets an endpoint that came back as another one.
+    pub fn forget(&mut self, serial: Serial) {
+        self.tracks.remove(&serial);
+    }
+
     /// Takes in what was heard of all endpoints since the last step, and says whether a multiplier has
     /// moved by so much that it is worth telling. Those that are not among `heard` are forgotten.
     ///

@@ -3,9 +3,10 @@
 //! Each counter has one writer, so counting is a load and a store on memory that no other worker
 //! writes; a reader may see a request's count before its duration.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use evenkeel_core::{Nanos, RequestWindow, RetryPolicy};
+use evenkeel_core::{Nanos, RequestWindow, RetryPolicy, Signal, SignalSum, unpoisoned};
 
 /// How a request ended, as metrics tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,10 @@ pub(crate) struct EndpointCounters {
     failures: AtomicU64,
     idle: AtomicU64,
     active: AtomicU64,
+    reports: AtomicU64,
+    bad_reports: AtomicU64,
+    /// What was heard of its load; poured here by the worker's pulse, off the path of requests.
+    heard: Mutex<SignalSum>,
 }
 
 /// Adds to a counter that nobody else writes.
@@ -126,6 +131,30 @@ impl EndpointCounters {
         add(&self.active, active as u64);
     }
 
+    /// Counts a load report that was read.
+    pub(crate) fn report_read(&self) {
+        add(&self.reports, 1);
+    }
+
+    /// Counts a load report that made no sense.
+    pub(crate) fn report_refused(&self) {
+        add(&self.bad_reports, 1);
+    }
+
+    /// Takes over what was heard of its load.
+    pub(crate) fn pour(&self, heard: SignalSum) {
+        unpoisoned(self.heard.lock()).merge(heard);
+    }
+
+    /// What all workers have heard since the last time.
+    pub(crate) fn take_heard<'a>(all: impl Iterator<Item = &'a Self>) -> Option<Signal> {
+        let mut sum = SignalSum::default();
+        for counters in all {
+            sum.merge(std::mem::take(&mut *unpoisoned(counters.heard.lock())));
+        }
+        sum.take()
+    }
+
     fn add_to(&self, totals: &mut Totals) {
         for (total, cell) in totals.codes.iter_mut().zip(&self.codes) {
             *total += cell.load(Ordering::Relaxed);
@@ -136,6 +165,8 @@ impl EndpointCounters {
         let sum = &mut totals.durations.sum.0;
         *sum = sum.wrapping_add(self.duration_sum.load(Ordering::Relaxed));
         totals.failures += self.failures.load(Ordering::Relaxed);
+        totals.reports += self.reports.load(Ordering::Relaxed);
+        totals.bad_reports += self.bad_reports.load(Ordering::Relaxed);
         let gauge = |gauge: &AtomicU64| gauge.load(Ordering::Relaxed);
         totals.idle_connections = totals.idle_connections.wrapping_add(gauge(&self.idle));
         totals.active_connections = totals.active_connections.wrapping_add(gauge(&self.active));
@@ -285,6 +316,10 @@ pub struct Totals {
     pub durations: Histogram,
     /// Attempts that failed.
     pub failures: u64,
+    /// Load reports that were read.
+    pub reports: u64,
+    /// Load reports that made no sense.
+    pub bad_reports: u64,
     /// Connections without a request.
     pub idle_connections: u64,
     /// Connections that carry a request.

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Admin, DuplicateId, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Standing,
-    unpoisoned,
+    Admin, DuplicateId, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Serial,
+    Signal, Standing, unpoisoned,
 };
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
@@ -20,6 +20,7 @@ use super::view::{Policies, View};
 use crate::affinity::Tags;
 use crate::clock::time_of_day;
 use crate::key::KeyReader;
+use crate::report::{self, Weighing};
 
 /// A cluster: its members, what is published of them, and what has been counted.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ struct State {
     policies: Policies,
     targets: BTreeMap<Arc<str>, Arc<Target>>,
     since: BTreeMap<Arc<str>, (Standing, SystemTime)>,
+    /// Weights that follow what endpoints say.
+    weighing: Option<Weighing>,
 }
 
 /// The counters that workers registered.
@@ -88,6 +91,7 @@ impl Cluster {
             site: Arc::clone(site),
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(State {
+                weighing: Weighing::configured(None, config.dynamic_weights),
                 config,
                 overrides: Overrides::default(),
                 membership,
@@ -131,6 +135,18 @@ impl Cluster {
             .groups()
             .iter()
             .any(evenkeel_core::Group::is_in_panic)
+    }
+
+    /// A checksum of the tables that keys are looked up in, over all tiers; none under a strategy that
+    /// does not choose by key, and without endpoints. Gateways with the same one send every key to the same
+    /// endpoint as long as all of them are well.
+    #[must_use]
+    pub fn table_checksum(&self) -> Option<u64> {
+        let view = self.published.load();
+        let sums = view.snapshot.groups().iter();
+        let sums = sums.filter_map(|group| Some((group.tier(), group.table().checksum()?)));
+        sums.map(|(tier, sum)| sum.rotate_left(u32::from(tier)))
+            .reduce(|all, sum| all ^ sum)
     }
 
     /// How its requests are carried out.
@@ -191,6 +207,32 @@ impl Cluster {
         });
     }
 
+    /// Works out weights that follow what endpoints say, if it is time to, and publishes another version
+    /// if they have changed.
+    pub(crate) fn weigh(&self, now: Nanos) {
+        let is_due = |weighing: &mut Weighing| weighing.is_due(now);
+        if !self.state().weighing.as_mut().is_some_and(is_due) {
+            return;
+        }
+        let heard = self.heard();
+        let _ = self.change(|state| {
+            let weighing = state.weighing.as_mut()?;
+            weighing.weigh(&state.membership, now, heard).then_some(())
+        });
+    }
+
+    /// What workers have heard of each endpoint's load since the last time.
+    fn heard(&self) -> BTreeMap<Arc<str>, Signal> {
+        let counters = self.counters();
+        let endpoints = counters.endpoints.iter();
+        endpoints
+            .filter_map(|(id, workers)| {
+                let heard = EndpointCounters::take_heard(workers.iter().map(AsRef::as_ref))?;
+                Some((Arc::clone(id), heard))
+            })
+            .collect()
+    }
+
     pub(crate) fn set_strategy(&self, strategy: Arc<dyn Strategy>) {
         let _ = self.change(|state| {
             state.overrides.set_strategy(Arc::clone(&strategy));
@@ -240,6 +282,7 @@ impl Cluster {
             let strategy = overrides.strategy().map_or(configured, Arc::clone);
             state.membership.set_strategy(strategy);
             self.site.settle(&mut state.membership, &config);
+            state.weighing = Weighing::configured(state.weighing.take(), config.dynamic_weights);
             state.policies = Policies::from(&config);
             self.set_budget(config.retry.budget);
             (state.config, state.overrides) = (config, overrides);
@@ -255,13 +298,16 @@ impl Cluster {
     fn change<T>(&self, change: impl FnOnce(&mut State) -> Option<T>) -> Option<T> {
         let mut state = self.state();
         let changed = change(&mut state)?;
+        state.forget_moved();
         let State {
             membership,
             policies,
             targets,
             since,
+            weighing,
             ..
         } = &mut *state;
+        report::settle(membership, weighing.as_ref());
         let view = view(membership, policies.clone(), targets, since);
         self.published.publish(Arc::new(view));
         self.forget_departed(&state);
@@ -385,6 +431,26 @@ impl Cluster {
     }
 }
 
+impl State {
+    /// Forgets what was said by endpoints that have another address since.
+    fn forget_moved(&mut self) {
+        let Some(weighing) = &mut self.weighing else {
+            return;
+        };
+        let targets = &self.targets;
+        let moved = |endpoint: &Endpoint| {
+            let known = targets.get(endpoint.id());
+            known.is_some_and(|known| known.host != Target::new(endpoint).host)
+        };
+        let records = self.membership.records();
+        let moved: Vec<Serial> = records
+            .filter(|(endpoint, _)| moved(endpoint))
+            .map(|(_, serial)| serial)
+            .collect();
+        moved.into_iter().for_each(|serial| weighing.forget(serial));
+    }
+}
+
 fn report(state: &State, view: &View, counters: &Counters, index: usize) -> EndpointReport {
     let endpoint = Arc::clone(&view.snapshot.endpoints()[index]);
     let candidate = &view.snapshot.candidates()[index];
@@ -442,6 +508,7 @@ fn view(
     }
     let sticky = policies.sticky.as_ref();
     View {
+        to_reports: policies.listens.to_reports || snapshot.strategy().takes_reports(),
         keys: KeyReader::new(&**snapshot.strategy(), &policies.key_sources),
         targets: targets.values().cloned().collect(),
         tags: sticky.map(|sticky| Tags::new(sticky, &snapshot)),

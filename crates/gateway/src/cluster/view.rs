@@ -10,6 +10,7 @@ use evenkeel_preface::ProxyVersion;
 use super::target::Target;
 use crate::affinity::{Sticky, Tags};
 use crate::key::KeyReader;
+use crate::report::Listens;
 
 /// One published version of a cluster: all that forwarding a request needs to know.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct View {
     pub(crate) policies: Policies,
     /// The names of the endpoints in cookies, where the cluster has affinity.
     pub(crate) tags: Option<Tags>,
+    /// Whether load reports in the heads of answers are read.
+    pub(crate) to_reports: bool,
     /// What the key of a request is, where the strategy chooses by key.
     pub(crate) keys: Option<KeyReader>,
 }
@@ -39,6 +42,8 @@ pub struct Policies {
     pub pool_idle_timeout: Nanos,
     /// The PROXY header that endpoints are sent first.
     pub proxy_protocol: Option<ProxyVersion>,
+    /// What is to be heard of endpoints.
+    pub(crate) listens: Listens,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
     /// Where the keys of requests come from.
@@ -112,6 +117,7 @@ impl From<&config::Cluster> for Policies {
                 config::ProxyProtocol::V1 => ProxyVersion::V1,
                 config::ProxyProtocol::V2 => ProxyVersion::V2,
             }),
+            listens: Listens::from(cluster.dynamic_weights.as_ref()),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
             key_sources: cluster.keys.sources.as_slice().into(),
         }

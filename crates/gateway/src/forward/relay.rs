@@ -299,6 +299,9 @@ impl<'r, 'v> Relay<'r, 'v> {
             self.at.has_status(head.status);
         }
         let now = self.client.worker.alarms.now();
+        if self.at.hears() && !head.is_interim() {
+            self.tries.hear(self.at, &head, now);
+        }
         if head.status >= 400
             && !self.has_answered_client()
             && self

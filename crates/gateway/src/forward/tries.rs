@@ -3,7 +3,8 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext};
+use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Signal};
+use evenkeel_http1::ResponseHead;
 
 use super::relay::Failure;
 use super::request::Request;
@@ -11,6 +12,7 @@ use super::retry::{Point, may_repeat};
 use crate::access::Noted;
 use crate::cluster::Policies;
 use crate::decision::Trace;
+use crate::report;
 use crate::route::Way;
 use crate::upstream::LocalEndpoint;
 use crate::worker::{ClusterWorker, Worker, WorkerView};
@@ -139,7 +141,37 @@ impl<'v> Try<'v> {
         }
         self.notes.note(|notes| notes.ended(self.place, now));
         self.trace.ended(self.decision, outcome, now);
+        if self.policies().listens.to_latency {
+            self.hear(outcome, now);
+        }
         self.lease.finish(outcome, now);
+    }
+}
+
+impl Try<'_> {
+    /// Whether load reports in answers are read.
+    #[inline]
+    pub(super) fn hears(&self) -> bool {
+        self.view.view.to_reports
+    }
+
+    /// Takes in how long it took. A failure counts as a slow answer, however fast it was.
+    #[cold]
+    fn hear(&self, outcome: Outcome, now: Nanos) {
+        let took = now.since(self.lease.started());
+        let typical = self.view.view.snapshot.typical_latency();
+        let (latency, errors) = match outcome {
+            Outcome::Cancelled => return,
+            Outcome::Failure | Outcome::TooMuch => {
+                (took.max(Nanos(typical.0.saturating_mul(2))), 1.0)
+            }
+            Outcome::Success => (took, 0.0),
+        };
+        self.endpoint().hear(Signal {
+            value: latency.0 as f64,
+            rps: 1.0,
+            eps: errors,
+        });
     }
 }
 
@@ -285,6 +317,11 @@ impl<'v> Tries<'v> {
             self.nobody.set(Some(reason));
         }
         next.ok()
+    }
+
+    /// Takes in the load report in the head of an answer, if there is one.
+    pub(super) fn hear(&self, at: &Try<'_>, head: &ResponseHead<'_, '_>, now: Nanos) {
+        report::hear(self.cluster, at.endpoint(), head, now);
     }
 
     /// Forgets that an answer has begun.

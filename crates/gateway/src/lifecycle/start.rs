@@ -21,6 +21,7 @@ use crate::cluster::{Cluster, Site};
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
+use crate::report::follow_weights;
 use crate::upstream::{FIRST_LOOKUP, Resolver};
 use crate::worker::{self, Command, Sockets, WorkerHandle};
 
@@ -123,7 +124,11 @@ impl Gateway {
             workers,
             minding: tokio::spawn(async move {
                 let shared = &*minded;
-                tokio::join!(shared.resolver.run(), follow_medians(&shared.plan));
+                tokio::join!(
+                    shared.resolver.run(),
+                    follow_medians(&shared.plan),
+                    follow_weights(&shared.plan, shared.clock),
+                );
             }),
         })
     }

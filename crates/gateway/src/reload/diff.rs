@@ -150,6 +150,10 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("subset", old.subset != new.subset),
         ("route.labels", old.views != new.views),
         ("capacity", old.capacity != new.capacity),
+        (
+            "dynamic_weights",
+            old.dynamic_weights != new.dynamic_weights,
+        ),
         ("retry", old.retry != new.retry),
         ("timeout", old.timeout != new.timeout),
         ("sticky", old.sticky != new.sticky),

@@ -1,11 +1,11 @@
 //! What one worker keeps of an endpoint: idle connections and counters.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use evenkeel_core::Nanos;
+use evenkeel_core::{Nanos, Serial, Signal, SignalSum};
 
 use crate::cluster::{EndpointCounters, Target};
 use crate::stream::Stream;
@@ -19,6 +19,10 @@ const IDLE_MAX: usize = 256;
 pub(crate) struct LocalEndpoint {
     pub(crate) target: Arc<Target>,
     pub(crate) counters: Arc<EndpointCounters>,
+    /// The identity of its record.
+    pub(crate) serial: Serial,
+    /// What was heard of its load since the worker's last pulse.
+    heard: Cell<SignalSum>,
     /// The most recently used one last.
     idle: RefCell<Vec<Idle>>,
 }
@@ -30,11 +34,32 @@ struct Idle {
 }
 
 impl LocalEndpoint {
-    pub(crate) fn new(target: Arc<Target>, counters: Arc<EndpointCounters>) -> Self {
+    pub(crate) fn new(
+        target: Arc<Target>,
+        counters: Arc<EndpointCounters>,
+        serial: Serial,
+    ) -> Self {
         Self {
             target,
             counters,
+            serial,
+            heard: Cell::default(),
             idle: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Adds up what is heard of its load.
+    pub(crate) fn hear(&self, signal: Signal) {
+        let mut heard = self.heard.get();
+        heard.add(signal);
+        self.heard.set(heard);
+    }
+
+    /// Hands what was heard to the control side.
+    pub(crate) fn pour(&self) {
+        let heard = self.heard.take();
+        if !heard.is_empty() {
+            self.counters.pour(heard);
         }
     }
 

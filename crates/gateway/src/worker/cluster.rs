@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use evenkeel_core::{
-    Lease, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Receipt, Serial,
+    Lease, LoadReport, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Receipt, Serial,
 };
 
 use crate::affinity::Sticky;
@@ -123,6 +123,22 @@ impl ClusterWorker {
         }
     }
 
+    /// Tells the picker what an endpoint says of its load.
+    pub(crate) fn report(&self, serial: Serial, said: LoadReport, now: Nanos) {
+        let view = self.view();
+        let mut picker = self.picker.borrow_mut();
+        picker.report(&view.view.snapshot, serial, said, now);
+    }
+
+    /// Hands what was heard of endpoints to the control side.
+    pub(crate) fn pour(&self) {
+        let view = self.view.borrow();
+        let listens = view.view.policies.listens;
+        if listens.to_reports || listens.to_latency {
+            view.by_index.iter().for_each(|endpoint| endpoint.pour());
+        }
+    }
+
     /// Takes a retry from the cluster's budget, or counts that there was none.
     pub(crate) fn spend_retry(&self, now: Nanos) -> bool {
         let spent = self.cluster.spend_retry(now);
@@ -169,6 +185,7 @@ impl WorkerView {
                     _ => Rc::new(LocalEndpoint::new(
                         Arc::clone(target),
                         cluster.count_endpoint(&target.id),
+                        serial,
                     )),
                 };
                 endpoints.insert(serial, Rc::clone(&endpoint));

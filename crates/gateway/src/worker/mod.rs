@@ -127,6 +127,13 @@ impl Worker {
         }
     }
 
+    /// Hands what was heard of endpoints to the control side.
+    fn pour(&self) {
+        for cluster in &self.plan.borrow().clusters {
+            cluster.pour();
+        }
+    }
+
     /// Closes what has idled too long, and lets go of endpoints that are gone.
     fn tidy(&self, now: Nanos) {
         for cluster in &self.plan.borrow().clusters {

@@ -202,6 +202,7 @@ async fn tick(worker: Rc<Worker>) {
         if count % FLUSH_EVERY == 0 {
             worker.flush_logs();
         }
+        worker.pour();
         if count % TIDY_EVERY == 0 {
             worker.tidy(now);
         }

@@ -35,6 +35,7 @@ mod unix_sockets;
 mod upgrade;
 mod versions;
 mod websocket;
+mod weights;
 
 use std::net::SocketAddr;
 
