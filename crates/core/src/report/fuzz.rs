@@ -9,11 +9,8 @@ use super::{AgentLine, HealthBody, OrcaReport, ProbeAnswer};
 /// When one of the promises is broken: what is accepted is made of numbers from 0 on, and says the same
 /// when it is written down and read again.
 pub fn fuzz_load_report(bytes: &[u8]) {
-    for read in [OrcaReport::parse(bytes), OrcaReport::parse_binary(bytes)] {
-        if let Ok(report) = read {
-            check(&report);
-        }
-    }
+    let reports = [OrcaReport::parse(bytes), OrcaReport::parse_binary(bytes)];
+    reports.iter().flatten().for_each(check);
     if let Ok(line) = AgentLine::parse(bytes) {
         assert!(
             line.percent.is_none_or(|percent| percent <= 25_600),

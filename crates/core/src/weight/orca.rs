@@ -30,13 +30,11 @@ pub(super) fn follow(tracks: &mut [&mut Track], span: Nanos) {
             .filter_map(|track| Some((track.weight, track.smooth?)))
     };
     let weights: f64 = known().map(|(weight, _)| weight).sum();
-    let mean = known()
-        .map(|(weight, capacity)| weight * capacity)
-        .sum::<f64>()
-        / weights;
-    if !(mean > 0.0) {
+    if weights <= 0.0 {
         return;
     }
+    let capacity: f64 = known().map(|(weight, capacity)| weight * capacity).sum();
+    let mean = capacity / weights;
     for track in tracks.iter_mut() {
         let Some(capacity) = track.smooth.filter(|_| track.is_usable) else {
             continue;

@@ -110,7 +110,7 @@ impl Track {
 /// The logarithm of what a signal means under a law; nothing when it says nothing.
 fn said(signal: Signal, weight: f64, law: WeightLaw) -> Option<f64> {
     let Signal { value, rps, .. } = signal;
-    if !(value > 0.0) {
+    if value.is_nan() || value <= 0.0 {
         return None;
     }
     let errors = signal.error_share();
