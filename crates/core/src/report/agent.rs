@@ -95,60 +95,65 @@ impl<'l> AgentLine<'l> {
 mod tests {
     use super::*;
 
+    const NOTHING: AgentLine<'_> = AgentLine {
+        percent: None,
+        admin: None,
+        up: None,
+        most: None,
+        reason: None,
+    };
+
+    fn line(text: &str) -> Result<AgentLine<'_>, BadReport> {
+        AgentLine::parse(text.as_bytes())
+    }
+
     #[test]
     fn lines_are_read_as_haproxy_does() {
-        let line = |text: &'static str| AgentLine::parse(text.as_bytes());
-        let only = AgentLine::default();
-        for (text, read) in [
-            (
-                "75%",
-                AgentLine {
-                    percent: Some(75),
-                    ..only
-                },
-            ),
-            (
-                "up\n",
-                AgentLine {
-                    up: Some(true),
-                    ..only
-                },
-            ),
-            (
-                "drain\r\nnot read",
-                AgentLine {
-                    admin: Some(Admin::Draining),
-                    ..only
-                },
-            ),
-            (
-                "maint",
-                AgentLine {
-                    admin: Some(Admin::Disabled),
-                    ..only
-                },
-            ),
-            (
-                "down#disk is full",
-                AgentLine {
-                    up: Some(false),
-                    reason: Some("disk is full"),
-                    ..only
-                },
-            ),
-            (
-                "\tready, up,200% maxconn:30",
-                AgentLine {
-                    percent: Some(200),
-                    admin: Some(Admin::Enabled),
-                    up: Some(true),
-                    most: Some(30),
-                    reason: None,
-                },
-            ),
+        let percent = AgentLine {
+            percent: Some(75),
+            ..NOTHING
+        };
+        assert_eq!(line("75%"), Ok(percent));
+        let up = AgentLine {
+            up: Some(true),
+            ..NOTHING
+        };
+        assert_eq!(line("up\n"), Ok(up));
+        for (text, admin) in [
+            ("drain\r\nnot read", Admin::Draining),
+            ("maint", Admin::Disabled),
+            (" ready\t", Admin::Enabled),
         ] {
-            assert_eq!(line(text), Ok(read), "{text}");
+            let wanted = AgentLine {
+                admin: Some(admin),
+                ..NOTHING
+            };
+            assert_eq!(line(text), Ok(wanted), "{text}");
         }
+        for text in [
+            "down#disk is full",
+            "stopped # disk is full",
+            "failed\t#disk is full\n",
+        ] {
+            let down = AgentLine {
+                up: Some(false),
+                reason: Some("disk is full"),
+                ..NOTHING
+            };
+            assert_eq!(line(text), Ok(down), "{text}");
+        }
+        let all = AgentLine {
+            percent: Some(200),
+            admin: Some(Admin::Enabled),
+            up: Some(true),
+            most: Some(30),
+            reason: None,
+        };
+        assert_eq!(line("\tready, up,200% maxconn:30"), Ok(all));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
         for bad in [
             "",
             "\n",
