@@ -44,7 +44,7 @@ mod gate;
 pub mod hash;
 pub mod health;
 mod load;
-mod math;
+pub mod math;
 mod membership;
 #[cfg(all(test, loom))]
 mod models;
@@ -74,7 +74,7 @@ pub use membership::{
 };
 pub use nearest::{did_you_mean, nearest};
 pub use pick::context::{Attempts, NoEndpoint, PickContext};
-pub use pick::lease::{Lease, Outcome};
+pub use pick::lease::{Lease, Outcome, OwnedLease};
 pub use pick::picker::{LoadReport, Picker, PickerSeed};
 pub use pick::receipt::{Compared, DerivationError, Exclusion, Fallback, Receipt, Refusal, Score};
 pub use published::{Published, Reader};

@@ -1,7 +1,12 @@
 //! Functions that the platform's library does not promise to compute alike everywhere.
+//!
+//! Decisions use them, and so does whoever must get the same numbers on every machine.
 
-pub(crate) mod exp;
-pub(crate) mod ln;
+mod exp;
+mod ln;
+
+pub use exp::exp_neg;
+pub use ln::ln;
 
 /// 2^(-x) for a non-negative x given in units of 2^-16, as a fraction in units of 2^-32.
 ///

@@ -4,7 +4,7 @@
 //! once; good news has to come for a while. The locks of those are one atomic word here.
 
 use crate::clock::Nanos;
-use crate::math::exp::exp_neg;
+use crate::math::exp_neg;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A longer answer counts as this long.

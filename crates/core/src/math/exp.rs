@@ -11,7 +11,7 @@ const VANISHES: f64 = 700.0;
 /// last bit everywhere; relative error below 1e-8.
 #[must_use]
 #[inline]
-pub(crate) fn exp_neg(x: f64) -> f64 {
+pub fn exp_neg(x: f64) -> f64 {
     if x >= VANISHES {
         return 0.0;
     }

@@ -8,7 +8,7 @@ use std::f64::consts::{LN_2, SQRT_2};
 /// own logarithm is not. Absolute error below 1e-11 on what comes before the binary exponent.
 #[must_use]
 #[inline]
-pub(crate) fn ln(x: f64) -> f64 {
+pub fn ln(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
     let mut exponent = (bits >> 52) as i32 - 1023;

@@ -1,9 +1,11 @@
 //! The guard that counts a request in flight.
 
+use std::sync::Arc;
+
 use crate::clock::Nanos;
 use crate::endpoint::EndpointState;
 use crate::pick::receipt::Fallback;
-use crate::snapshot::Terms;
+use crate::snapshot::{Snapshot, Terms};
 
 /// How a request ended, as far as the endpoint is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +114,30 @@ impl<'s> Lease<'s> {
         }
         // Dropping it releases the slot.
     }
+
+    /// The same lease with a share of its snapshot instead of a borrow, for hosts that keep requests in
+    /// places where the snapshot does not live.
+    ///
+    /// # Panics
+    ///
+    /// When the lease is not of this snapshot.
+    pub fn keep(self, snapshot: &Arc<Snapshot>) -> OwnedLease {
+        assert!(
+            std::ptr::eq(self.terms, &snapshot.terms),
+            "a lease is kept with the snapshot it was chosen from"
+        );
+        let kept = OwnedLease {
+            snapshot: Arc::clone(snapshot),
+            started: self.started,
+            index: self.index,
+            fallback: self.fallback,
+            shard: self.shard,
+            holds: true,
+        };
+        // The slot goes over: what is kept releases it.
+        std::mem::forget(self);
+        kept
+    }
 }
 
 impl Drop for Lease<'_> {
@@ -124,5 +150,105 @@ impl Drop for Lease<'_> {
             None => self.state.in_flight().release(),
             Some(room) => room.release(self.state),
         }
+    }
+}
+
+/// A [`Lease`] that shares the snapshot it was chosen from: see [`Lease::keep`].
+///
+/// Like any lease it reports its outcome exactly once, by [`OwnedLease::finish`] or when it is dropped.
+#[derive(Debug)]
+#[must_use = "a lease that is dropped at once counts for nothing"]
+pub struct OwnedLease {
+    snapshot: Arc<Snapshot>,
+    started: Nanos,
+    index: u32,
+    fallback: Option<Fallback>,
+    shard: u8,
+    /// The slot is still to be released.
+    holds: bool,
+}
+
+impl OwnedLease {
+    /// The snapshot that the endpoint was chosen from.
+    #[must_use]
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// The record of the chosen endpoint.
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> &EndpointState {
+        self.snapshot.candidates()[self.index as usize].state()
+    }
+
+    /// The place of the chosen endpoint in the snapshot that it was chosen from, and only there.
+    #[inline]
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index as usize
+    }
+
+    /// Why the strategy's own proposal was not taken, if it was not.
+    #[must_use]
+    pub fn fallback(&self) -> Option<Fallback> {
+        self.fallback
+    }
+
+    /// Reports how the request ended, as [`Lease::finish`] does.
+    pub fn finish(mut self, outcome: Outcome, now: Nanos) {
+        self.holds = false;
+        self.lend().finish(outcome, now);
+    }
+
+    /// The lease that was kept; it releases the slot.
+    #[inline]
+    fn lend(&self) -> Lease<'_> {
+        Lease {
+            state: self.state(),
+            terms: &self.snapshot.terms,
+            started: self.started,
+            index: self.index,
+            fallback: self.fallback,
+            shard: self.shard,
+        }
+    }
+}
+
+impl Drop for OwnedLease {
+    #[inline]
+    fn drop(&mut self) {
+        if self.holds {
+            drop(self.lend());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::registry;
+    use crate::{Endpoint, Membership, PickContext, Picker, PickerSeed};
+
+    #[test]
+    fn a_kept_lease_releases_its_slot_once_after_its_snapshot_was_replaced() {
+        let strategy = registry::build("least_request", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        members.upsert(Endpoint::new("a", "127.0.0.1:9001").with_capacity(2));
+        let snapshot = Arc::new(members.snapshot());
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let mut kept = || {
+            let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)));
+            lease.map(|lease| lease.keep(&snapshot))
+        };
+        let (first, second) = (kept().expect("a slot"), kept().expect("a slot"));
+        assert!(kept().is_err(), "two slots");
+        drop(members);
+        assert_eq!(first.state().in_flight().count(), 2);
+        first.finish(Outcome::Success, Nanos::from_millis(5));
+        assert_eq!(second.state().in_flight().count(), 1);
+        assert_eq!(second.state().latency().last(), Some(Nanos::from_millis(5)));
+        drop(second);
+        assert_eq!(snapshot.candidates()[0].state().in_flight().count(), 0);
     }
 }

@@ -12,7 +12,7 @@ use super::registry::{Descriptor, Traits};
 use super::roster::{Memo, Roster};
 use super::{Members, Params, Strategy, Table, Value};
 use crate::hash::Hasher;
-use crate::math::ln::ln;
+use crate::math::ln;
 use crate::rng::finalise;
 
 /// Describes `rendezvous`.
