@@ -15,6 +15,8 @@ pub(crate) enum Code {
     Usage = 2,
     /// The configuration is wrong, missing or unreadable.
     Config = 3,
+    /// What was asserted does not hold.
+    Assertion = 4,
     /// The user did not want to wait for the end.
     Interrupted = 130,
 }
@@ -43,6 +45,10 @@ impl Failure {
 
     pub(crate) fn config(words: impl Display) -> Self {
         Self::new(Code::Config, words)
+    }
+
+    pub(crate) fn assertion(words: impl Display) -> Self {
+        Self::new(Code::Assertion, words)
     }
 
     /// Everything has been said already.

@@ -13,6 +13,7 @@ mod log;
 mod output;
 mod paragraph;
 mod serving;
+mod simulation;
 mod table;
 mod usage;
 

@@ -29,6 +29,7 @@ mod model;
 mod raw;
 mod reference;
 mod resolve;
+mod scenario;
 mod schema;
 mod value;
 
@@ -49,13 +50,19 @@ pub use model::hash::KeyRules;
 pub use model::listener::{Limits, Listener, Protocol};
 pub use model::retry::{Retry, RetryOn};
 pub use model::route::{Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route};
+pub use model::scenario::{
+    Amount, Backend, Cache, Discipline, Fault, FaultKind, Load, Scenario, Source, Spread, Stage,
+    Variant,
+};
 pub use model::strategy_choice::StrategyChoice;
-pub use reference::reference;
+pub use reference::{reference, scenario_reference};
+pub use scenario::{load_scenario, parse_scenario};
 pub use schema::schema;
 pub use value::address::{Address, parse_address, parse_listen_address};
 pub use value::duration::{DURATION_MAX, parse_duration};
 pub use value::host_pattern::HostPattern;
 pub use value::key_source::KeySource;
+pub use value::law::{Law, parse_law};
 pub use value::listen_address::ListenAddress;
 pub use value::mistake::Mistake;
 pub use value::network::{Network, parse_network};
@@ -63,4 +70,5 @@ pub use value::path::{BadPath, PathForm, normal_path};
 pub use value::path_pattern::PathPattern;
 pub use value::size::parse_size;
 pub use value::text::{NAME_BYTES_MAX, check_name};
+pub use value::traffic::{Arrival, Arrivals, Keys};
 pub use value::weight::{WEIGHT_MAX, check_weight, parse_weight};

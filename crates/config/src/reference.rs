@@ -48,6 +48,54 @@ pub fn reference() -> String {
     page
 }
 
+const SCENARIOS: &str = "\
+# Scenarios
+
+<!-- Generated from the key table of crates/config. To refresh it: EVENKEEL_BLESS=1 cargo test -p evenkeel-config reference -->
+
+What `evenkeel sim FILE` runs: traffic, backends, what befalls them, and the clusters that are compared. One TOML file; the shortest useful one:
+
+```toml
+[load]
+rate = 100
+
+[[backend]]
+count = 3
+service = \"exponential(20ms)\"
+
+[cluster]
+strategies = [\"round_robin\", \"least_request\"]
+```
+
+Mistakes are told as for configurations, all at once, each with its place. `evenkeel sim --list` names the scenarios that are built in.
+[The guide](../guide/simulator.md) says what is simulated, and how results are read.
+
+* Times that follow a law: `\"30ms\"`, `\"exponential(30ms)\"` by its mean, `\"uniform(10ms, 50ms)\"`, `\"lognormal(30ms, 0.3)\"` by its
+  median and the deviation of its logarithm, `\"normal(80ms, 80ms)\"` by its mean and deviation and cut at 0, `\"bimodal(10ms, 1s, 0.05)\"`
+  with the share of the second, `\"pareto(10ms, 2.1)\"` by its least value and exponent.
+* In `[cluster]` stand `strategies` and any table of a real cluster ([configuration](configuration.md)) but `endpoints`, `discovery`,
+  `sticky` and `shadow`. A strategy is a name, or a table with its `name`, its parameters, a `label` for the results, and tables that
+  take the place of the common ones: `{ name = \"least_request\", label = \"no retries\", retry = false }`.
+* What a real cluster has on by default is on here too.
+";
+
+/// The reference page of scenarios in Markdown.
+#[must_use]
+pub fn scenario_reference() -> String {
+    let mut page = SCENARIOS.to_owned();
+    page.push_str(
+        "\n## At the top\n\n| key | default | values | what it does |\n|---|---|---|---|\n",
+    );
+    let is_plain = |key: &&Key| !is_table(key);
+    for key in keys::of("scenario").filter(is_plain) {
+        row(&mut page, key);
+    }
+    for key in keys::of("scenario").filter(|key| is_table(key)) {
+        section(&mut page, key);
+    }
+    page
+}
+
 /// The section of a table, followed by those of the tables in it.
 fn section(page: &mut String, key: &Key) {
     let path = match key.kind {
@@ -60,6 +108,9 @@ fn section(page: &mut String, key: &Key) {
         _ => String::new(),
     };
     let _ = writeln!(page, "{switch}\n");
+    if keys::of(&path).next().is_none() {
+        return;
+    }
     page.push_str("| key | default | values | what it does |\n|---|---|---|---|\n");
     for key in supported(&path).filter(|key| !is_table(key)) {
         row(page, key);
@@ -81,7 +132,8 @@ fn is_table(key: &Key) -> bool {
 }
 
 fn header(key: &Key) -> String {
-    let path = key.path.replace('*', "NAME");
+    let path = key.path.trim_start_matches("scenario.");
+    let path = path.replace('*', "NAME");
     match key.kind {
         Kind::Tables(_) => format!("`[[{path}]]`"),
         Kind::Named => format!("`[{path}.NAME]`"),

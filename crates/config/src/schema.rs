@@ -72,10 +72,7 @@ fn value(key: &Key) -> Value {
         Kind::Named => named(key),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Word(words, _) => json!({ "enum": words }),
-        Kind::RetryCauses => {
-            let pattern = retry_cause::PATTERN;
-            json!({ "type": "array", "items": { "type": "string", "pattern": pattern } })
-        }
+        Kind::RetryCauses => list_of(retry_cause::PATTERN),
         Kind::Integer(least, most) | Kind::IntegerOrLater(least, most, _) => integer(least, most),
         Kind::IntegerOr(least, most, word) => {
             json!({ "anyOf": [integer(least, most), { "const": word }] })
@@ -83,10 +80,7 @@ fn value(key: &Key) -> Value {
         Kind::Weight => integer(0, u32::from(u16::MAX)),
         Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         Kind::Number(least, most) => json!({ "type": "number", "minimum": least, "maximum": most }),
-        Kind::KeySources => {
-            let pattern = key_source::PATTERN;
-            json!({ "type": "array", "items": { "type": "string", "pattern": pattern } })
-        }
+        Kind::KeySources => list_of(key_source::PATTERN),
         Kind::Duration | Kind::DurationOrZero => {
             json!({ "type": "string", "pattern": "^([0-9]+([.][0-9]+)?(ms|s|m|h)|.*[$][{].*)$" })
         }
@@ -121,10 +115,19 @@ fn value(key: &Key) -> Value {
         | Kind::Address => {
             json!({ "type": "string", "minLength": 1 })
         }
-        Kind::KeySource | Kind::Network | Kind::Endpoint | Kind::RetryCause | Kind::Unknown => {
+        Kind::KeySource
+        | Kind::Network
+        | Kind::Endpoint
+        | Kind::RetryCause
+        | Kind::Said(_)
+        | Kind::Unknown => {
             json!({})
         }
     }
+}
+
+fn list_of(pattern: &str) -> Value {
+    json!({ "type": "array", "items": { "type": "string", "pattern": pattern } })
 }
 
 /// The table of a key, where one of its keys is needed.

@@ -2,8 +2,8 @@
 //!
 //! Decisions use them, and so does whoever must get the same numbers on every machine.
 
-mod exp;
-mod ln;
+pub(crate) mod exp;
+pub(crate) mod ln;
 
 pub use exp::exp_neg;
 pub use ln::ln;

@@ -9,6 +9,7 @@ mod man;
 #[cfg(test)]
 mod reference;
 mod serve;
+mod sim;
 mod strategies;
 mod strategy;
 
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     Check(check::Check),
     Strategies(strategies::Strategies),
+    Sim(sim::Sim),
     Endpoint(endpoint::Endpoint),
     Strategy(strategy::Strategy),
     Backend(backend::Backend),
@@ -45,6 +47,7 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Serve(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Strategies(command) => command.run(),
+        Command::Sim(command) => command.run(),
         Command::Endpoint(command) => command.run(),
         Command::Strategy(command) => command.run(),
         Command::Backend(command) => command.run(),

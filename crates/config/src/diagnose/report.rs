@@ -101,6 +101,20 @@ impl Report {
         });
     }
 
+    /// Takes away the warnings that came after the first `count` diagnostics.
+    pub(crate) fn take_warnings(&mut self, count: usize) -> Vec<Diagnostic> {
+        let later = self.diagnostics.split_off(count);
+        let is_warning = |one: &Diagnostic| one.severity == Severity::Warning;
+        let (warnings, errors) = later.into_iter().partition(is_warning);
+        self.diagnostics.extend::<Vec<Diagnostic>>(errors);
+        warnings
+    }
+
+    /// Adds diagnostics that were taken away.
+    pub(crate) fn put_back(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        self.diagnostics.extend(diagnostics);
+    }
+
     /// Brings the diagnostics into the order of the text.
     pub(crate) fn sort(&mut self) {
         self.diagnostics

@@ -6,4 +6,5 @@ pub(crate) mod hash;
 pub(crate) mod listener;
 pub(crate) mod retry;
 pub(crate) mod route;
+pub(crate) mod scenario;
 pub(crate) mod strategy_choice;

@@ -2,6 +2,7 @@
 
 use super::key_table::KEYS;
 use super::kind::Kind;
+use super::scenario_keys;
 
 /// Describes a key.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,12 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
 
 /// The keys of a table, in the order in which they are taught.
 pub(crate) fn of(table: &str) -> impl Iterator<Item = &'static Key> + Clone {
-    KEYS.iter().filter(move |key| key.parent() == table)
+    let scenario = match table.starts_with("scenario") {
+        true => scenario_keys::KEYS,
+        false => &[],
+    };
+    let keys = KEYS.iter().chain(scenario);
+    keys.filter(move |key| key.parent() == table)
 }
 
 /// A key of a table.
@@ -71,22 +77,29 @@ mod tests {
 
     #[test]
     fn each_key_stands_once_behind_its_table() {
-        for (index, key) in KEYS.iter().enumerate() {
-            let before = &KEYS[..index];
+        for (keys, root) in [(KEYS, ""), (scenario_keys::KEYS, "scenario")] {
+            each_stands_once(keys, root);
+        }
+    }
+
+    fn each_stands_once(keys: &[Key], root: &str) {
+        for (index, key) in keys.iter().enumerate() {
+            let before = &keys[..index];
             assert!(
                 before.iter().all(|other| other.path != key.path),
                 "{}",
                 key.path
             );
             let parent = key.parent();
-            let known = parent.is_empty() || before.iter().any(|other| other.path == parent);
+            let known = parent == root || before.iter().any(|other| other.path == parent);
             assert!(known || parent.ends_with('*'), "{}", key.path);
         }
     }
 
     #[test]
     fn supported_keys_have_words() {
-        for key in KEYS.iter().filter(|key| key.support == Support::Now) {
+        let all = KEYS.iter().chain(scenario_keys::KEYS);
+        for key in all.filter(|key| key.support == Support::Now) {
             assert!(!key.doc.is_empty(), "{}", key.path);
             assert_ne!(key.kind, Kind::Unknown, "{}", key.path);
         }

@@ -89,6 +89,8 @@ pub(crate) enum Kind {
     Endpoint,
     /// A list of them.
     Endpoints,
+    /// What these words say; read where it is used.
+    Said(&'static str),
     /// Whatever: the key is not supported yet.
     Unknown,
 }
@@ -148,6 +150,7 @@ impl fmt::Display for Kind {
             Self::Networks => "a list of networks, like [\"10.0.0.0/8\"]",
             Self::Labels => "a table of texts, like { version = \"2\" }",
             Self::Weight => weight::WANTED,
+            Self::Said(words) => words,
             Self::Strategy => "a strategy, like \"least_request\" or { name = \"least_request\" }",
             Self::Endpoint => "an address or a table, like { address = \"127.0.0.1:9001\" }",
             Self::Endpoints => "a list of addresses or tables, like [\"127.0.0.1:9001\"]",

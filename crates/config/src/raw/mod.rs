@@ -4,6 +4,7 @@ pub(crate) mod descend;
 mod key_table;
 pub(crate) mod keys;
 pub(crate) mod kind;
+mod scenario_keys;
 pub(crate) mod section;
 pub(crate) mod syntax;
 pub(crate) mod values;

@@ -70,6 +70,14 @@ impl<'t> Section<'t> {
         }
     }
 
+    /// The top of a scenario: its keys stand in a part of the key table of their own.
+    pub(crate) fn scenario(table: &'t DeTable<'t>) -> Self {
+        Self {
+            pattern: "scenario".to_owned(),
+            ..Self::top(table)
+        }
+    }
+
     /// A table that stands below a key of this one.
     pub(crate) fn sub(&self, entry: &Entry<'t>, table: &'t DeTable<'t>) -> Self {
         Self {

@@ -37,6 +37,10 @@ impl<'a> Walk<'a> {
         self.report
     }
 
+    pub(crate) fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
     pub(crate) fn environment(&self) -> Option<&'a Environment<'a>> {
         self.environment
     }

@@ -48,10 +48,18 @@ fn cluster(
     if let Some(endpoints) = &endpoints {
         warn_idle(walk, section, at, endpoints);
     }
+    let mut cluster = policies(walk, name, section);
+    let endpoints = endpoints.unwrap_or_default().into_iter();
+    cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
+    cluster
+}
+
+/// A cluster without its endpoints.
+pub(super) fn policies(walk: &mut Walk<'_>, name: Arc<str>, section: &Section<'_>) -> Cluster {
     let _ = walk.word(section, "protocol");
     let timeout = timeout(walk, section);
     let strategy = strategy::strategy(walk, section).unwrap_or_default();
-    let mut cluster = Cluster {
+    Cluster {
         proxy_protocol: proxy_protocol(walk, section),
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),
@@ -63,10 +71,7 @@ fn cluster(
         sticky: sticky(walk, section),
         strategy,
         ..Cluster::new(name)
-    };
-    let endpoints = endpoints.unwrap_or_default().into_iter();
-    cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
-    cluster
+    }
 }
 
 /// Notes in the clusters of a listener's routes what labels they ask for: a cluster works out

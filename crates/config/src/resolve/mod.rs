@@ -9,6 +9,7 @@ mod listener;
 mod process;
 mod retry;
 mod route;
+pub(crate) mod scenario;
 pub(crate) mod strategy;
 mod weights;
 

@@ -1,0 +1,49 @@
+//! How far a long run is: a bar on stderr, and only on a terminal.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
+
+use evenkeel_core::unpoisoned;
+
+const WIDTH: usize = 40;
+
+/// A bar that is drawn again when it has grown.
+pub(crate) struct Progress {
+    name: String,
+    shown: bool,
+    /// In hundredths.
+    drawn: Mutex<usize>,
+}
+
+impl Progress {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            shown: std::io::stderr().is_terminal(),
+            drawn: Mutex::new(0),
+        }
+    }
+
+    /// Tells how much is done, from 0 to 1.
+    pub(crate) fn tell(&self, share: f64) {
+        if !self.shown {
+            return;
+        }
+        let percent = (share.clamp(0.0, 1.0) * 100.0) as usize;
+        let mut drawn = unpoisoned(self.drawn.lock());
+        if percent > *drawn {
+            *drawn = percent;
+            let full = "#".repeat(percent * WIDTH / 100);
+            let line = format!("\r{} [{full:<WIDTH$}] {percent:>3} %", self.name);
+            // Nobody misses a bar that cannot be drawn.
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&self) {
+        if self.shown {
+            let _ = std::io::stderr().write_all(b"\r\x1b[2K");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A balancer: the gateway's own membership, snapshot, picker and budget, on virtual time.
+
+use std::sync::Arc;
+
+use evenkeel_config::Cluster;
+use evenkeel_core::hash::Hasher;
+use evenkeel_core::{
+    Endpoint, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease, PickContext, Picker,
+    PickerSeed, RequestWindow, RetryBudget, Snapshot, Standing, Subset,
+};
+
+use super::server::ServerSpec;
+
+/// How often medians are looked at, as in the gateway.
+pub(super) const MEDIAN_INTERVAL: Nanos = Nanos::from_secs(5);
+
+/// A balancer and what it knows.
+#[derive(Debug)]
+pub(super) struct Balancer {
+    /// Whose endpoints it has.
+    pub(super) group: u32,
+    pub(super) membership: Membership,
+    pub(super) snapshot: Arc<Snapshot>,
+    /// The number of the backend at each place of the snapshot.
+    pub(super) servers: Vec<u32>,
+    picker: Picker,
+    budget: RetryBudget,
+    window: RequestWindow,
+    hasher: Option<Hasher>,
+    /// How many endpoints may be chosen.
+    pub(super) eligible: usize,
+}
+
+impl Balancer {
+    pub(super) fn new(
+        number: u32,
+        group: u32,
+        cluster: &Cluster,
+        zone: Option<&str>,
+        seed: u64,
+    ) -> Self {
+        let strategy = cluster.strategy.build();
+        let hasher = strategy.hasher();
+        let mut membership = Membership::new("sim", strategy);
+        membership.set_panic(cluster.panic);
+        membership.set_key_policy(cluster.keys.policy);
+        membership.set_zone(zone.map(Into::into));
+        let instance: Arc<str> = format!("balancer-{number}").into();
+        let subset = |size: u32| Subset::new(size as usize, Arc::clone(&instance));
+        membership.set_subset(cluster.subset.map(subset));
+        let snapshot = Arc::new(membership.snapshot());
+        let root = seed ^ (u64::from(number) << 32);
+        Self {
+            group,
+            membership,
+            snapshot,
+            servers: Vec::new(),
+            picker: Picker::new(PickerSeed {
+                root,
+                picker: number,
+            }),
+            budget: RetryBudget::new(cluster.retry.budget),
+            window: RequestWindow::new(&cluster.retry.budget),
+            hasher,
+            eligible: 0,
+        }
+    }
+
+    /// Takes a backend into the list.
+    pub(super) fn add(&mut self, number: u32, spec: &ServerSpec, cluster: &Cluster) {
+        // The address says which backend it is: the core does not look at it.
+        let mut endpoint = Endpoint::new(spec.id.as_str(), number.to_string())
+            .with_weight(spec.weight)
+            .with_tier(spec.tier);
+        if let Some(zone) = &spec.zone {
+            endpoint = endpoint.with_zone(zone.as_str());
+        }
+        if let Some(capacity) = spec.capacity {
+            endpoint = endpoint.with_capacity(capacity);
+        }
+        self.membership.upsert(cluster.adopt(endpoint));
+    }
+
+    /// Builds the next generation of what it knows.
+    pub(super) fn publish(&mut self) {
+        self.snapshot = Arc::new(self.membership.snapshot());
+        let number = |endpoint: &Arc<Endpoint>| endpoint.address().parse().unwrap_or(u32::MAX);
+        self.servers = self.snapshot.endpoints().iter().map(number).collect();
+        let groups = self.snapshot.groups().iter();
+        self.eligible = groups.map(|group| group.eligible().len()).sum();
+    }
+
+    /// Publishes another generation when the median latency has moved by a quarter, as the gateway does.
+    pub(super) fn follow_median(&mut self) {
+        let known = self.snapshot.typical_latency();
+        let Some(now) = self.membership.median_latency() else {
+            return;
+        };
+        if now.0 > known.0 / 4 * 5 || now.0 < known.0 / 5 * 4 {
+            self.publish();
+        }
+    }
+
+    /// The hash of a key, where it decides.
+    #[inline]
+    pub(super) fn hash(&self, key: u64) -> Option<u64> {
+        let hasher = self.hasher.as_ref()?;
+        Some(hasher.hash(&key.to_le_bytes()))
+    }
+
+    #[inline]
+    pub(super) fn count(&self, now: Nanos) {
+        self.window.count(now);
+    }
+
+    #[inline]
+    pub(super) fn pick(&mut self, ctx: &PickContext) -> Result<OwnedLease, NoEndpoint> {
+        let lease = self.picker.pick(&self.snapshot, ctx)?;
+        Ok(lease.keep(&self.snapshot))
+    }
+
+    /// Hears what the endpoint at a place says of its load.
+    pub(super) fn hear_load(&mut self, at: usize, report: LoadReport, now: Nanos) {
+        let serial = self.snapshot.candidates()[at].serial();
+        self.picker.report(&self.snapshot, serial, report, now);
+    }
+
+    pub(super) fn spend_retry(&self, now: Nanos) -> bool {
+        self.budget.spend(now, [&self.window])
+    }
+
+    pub(super) fn give_back_retry(&self, now: Nanos) {
+        self.budget.give_back(now);
+    }
+
+    /// What is wrong with a choice, if anything is.
+    #[inline]
+    pub(super) fn fault_of(&self, lease: &OwnedLease) -> Option<String> {
+        let snapshot = lease.snapshot();
+        let endpoint = snapshot.endpoint(lease.index());
+        let standing = snapshot.standing(lease.index());
+        let may = match standing {
+            Standing::Ready => true,
+            Standing::Unhealthy => lease.fallback().is_some(),
+            _ => false,
+        };
+        if !may {
+            return Some(format!(
+                "{} was chosen while {}",
+                endpoint.id(),
+                standing.as_str()
+            ));
+        }
+        let cap = endpoint.capacity()?;
+        let in_flight = lease.state().in_flight().count();
+        (in_flight > cap).then(|| {
+            format!(
+                "{} has {in_flight} in flight, its cap is {cap}",
+                endpoint.id()
+            )
+        })
+    }
+
+    /// The requests that its endpoints are taken to have.
+    pub(super) fn in_flight(&self) -> u64 {
+        let candidates = self.snapshot.candidates().iter();
+        candidates
+            .map(|candidate| u64::from(candidate.state().in_flight().count()))
+            .sum()
+    }
+}

@@ -1,0 +1,91 @@
+//! What balancers and the run itself do from time to time.
+
+use evenkeel_core::Nanos;
+
+use super::balancer::MEDIAN_INTERVAL;
+use super::events::Event;
+use super::{Engine, KEPT_MAX, LENGTH_MAX};
+use crate::chance;
+use crate::tally::Sample;
+
+/// The most backends whose state is kept for pictures.
+const PICTURED_MAX: usize = 64;
+
+/// What a balancer does from time to time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chore {
+    /// Follows the median latency of its endpoints.
+    Median = 0,
+}
+
+impl Chore {
+    pub(super) const ALL: [Self; 1] = [Self::Median];
+
+    fn of(number: u8) -> Self {
+        Self::ALL[usize::from(number)]
+    }
+}
+
+impl Engine<'_> {
+    /// How often a chore is done; none: never.
+    fn every(&self, chore: Chore) -> Option<Nanos> {
+        match chore {
+            Chore::Median => Some(MEDIAN_INTERVAL),
+        }
+    }
+
+    /// Balancers did not start at the same moment.
+    pub(super) fn plan_first(&mut self, balancer: u32, chore: Chore) {
+        let Some(every) = self.every(chore) else {
+            return;
+        };
+        let first = chance::below(&mut self.chore_chance, every.0.max(1)) + 1;
+        let event = Event::Tick {
+            balancer,
+            chore: chore as u8,
+        };
+        self.agenda.plan(self.now + Nanos(first), event);
+    }
+
+    pub(super) fn look_after(&mut self, balancer: u32, chore: u8) {
+        let known = Chore::of(chore);
+        match known {
+            Chore::Median => self.balancers[balancer as usize].follow_median(),
+        }
+        if let Some(every) = self.every(known) {
+            let event = Event::Tick { balancer, chore };
+            self.agenda.plan(self.now + every, event);
+        }
+    }
+
+    /// Looks at the state, for pictures and queue lengths.
+    pub(super) fn sample(&mut self) {
+        let every = self.sample_every();
+        self.agenda.plan(self.now + every, Event::Sample);
+        if self.counting {
+            for server in &self.servers {
+                let length = (server.present as usize).min(LENGTH_MAX);
+                let lengths = &mut self.record.lengths;
+                if lengths.len() <= length {
+                    lengths.resize(length + 1, 0);
+                }
+                lengths[length] += 1;
+            }
+        }
+        if self.servers.len() > PICTURED_MAX || self.record.samples.len() >= KEPT_MAX {
+            return;
+        }
+        let first = &self.balancers[0];
+        let mut weights = vec![0; self.servers.len()];
+        for (candidate, server) in first.snapshot.candidates().iter().zip(&first.servers) {
+            if candidate.is_open() {
+                weights[*server as usize] = candidate.weight();
+            }
+        }
+        self.record.samples.push(Sample {
+            at: self.now,
+            present: self.servers.iter().map(|server| server.present).collect(),
+            weights,
+        });
+    }
+}
