@@ -8,6 +8,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+/// The most characters of a quote that an error repeats.
+const QUOTE_MAX: usize = 80;
+
 /// An error as a caller sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
@@ -22,7 +25,7 @@ impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
             status,
-            detail: detail.into(),
+            detail: shortened(&detail.into()),
             diagnostics: None,
         }
     }
@@ -83,6 +86,29 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     response
 }
 
+/// Cuts what is quoted, where it is long: somebody sent it and knows it, and the line is for people.
+fn shortened(detail: &str) -> String {
+    let mut short = String::with_capacity(detail.len().min(1024));
+    let (mut within, mut escaped, mut length) = (false, false, 0);
+    for c in detail.chars() {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        // A quote, or a word that should have been one.
+        length = match (within, c) {
+            _ if ends => 0,
+            (false, ' ') => 0,
+            _ => length + 1,
+        };
+        within ^= ends;
+        match length {
+            0..=QUOTE_MAX => short.push(c),
+            _ if length == QUOTE_MAX + 1 => short.push('…'),
+            _ => {}
+        }
+    }
+    short
+}
+
 /// For paths that lead nowhere.
 pub(crate) async fn no_such_path(uri: Uri) -> Problem {
     Problem::not_found(format!("there is nothing at {}", uri.path()))
@@ -97,4 +123,35 @@ pub(crate) async fn no_such_method(method: Method, uri: Uri) -> Problem {
             uri.path()
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_quotes_are_cut_and_short_ones_are_not() {
+        let long = "x".repeat(100_000);
+        let cut = format!("{}…", "x".repeat(QUOTE_MAX));
+        for (detail, expected) in [
+            (
+                "weight \"a b\" is not whole".to_owned(),
+                "weight \"a b\" is not whole".to_owned(),
+            ),
+            (
+                format!("no {long:?} in \"web\""),
+                format!("no \"{cut}\" in \"web\""),
+            ),
+            (
+                format!("nothing at /{long} here"),
+                format!("nothing at /{}… here", &"x".repeat(QUOTE_MAX - 1)),
+            ),
+            (
+                format!("\"a\\\"{long}\""),
+                format!("\"a\\\"{}…\"", "x".repeat(QUOTE_MAX - 3)),
+            ),
+        ] {
+            assert_eq!(shortened(&detail), expected);
+        }
+    }
 }

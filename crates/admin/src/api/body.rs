@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use serde_json::Value;
 
+use super::unique_json;
 use crate::problem::Problem;
 
 /// A body that is JSON.
@@ -25,7 +26,10 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             ));
         }
         let bytes = Bytes::from_request(request, state).await.map_err(unread)?;
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+        unique_json::from_slice(&bytes).map(Self).map_err(|error| {
+            if error.is_data() {
+                return Problem::unprocessable(error);
+            }
             Problem::new(
                 StatusCode::BAD_REQUEST,
                 format!("the body is not JSON: {error}"),

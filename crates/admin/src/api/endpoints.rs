@@ -41,7 +41,7 @@ pub(super) async fn add(
         let detail = format!("{exists} in cluster {:?}", cluster.name());
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    tracing::info!(cluster = cluster.name(), endpoint = %id, "endpoint added");
+    tracing::info!(cluster = cluster.name(), endpoint = &*id, "endpoint added");
     let location = format!(
         "/api/v1/clusters/{}/endpoints/{}",
         path_segment(cluster.name()),

@@ -10,6 +10,7 @@ mod openapi;
 mod overrides;
 mod reload;
 mod strategy;
+mod unique_json;
 
 use axum::Router;
 use evenkeel_gateway::Control;

@@ -76,7 +76,7 @@ pub(super) async fn connect_for(
     poll_fn(|cx| {
         if let Poll::Ready(result) = connecting.as_mut().poll(cx) {
             return Poll::Ready(result.map_err(|error| {
-                tracing::debug!(endpoint = %endpoint.target.id, %error, "no connection");
+                tracing::debug!(endpoint = &*endpoint.target.id, %error, "no connection");
                 if error.is_ours() {
                     return Failure::Gateway(error.proxy_error());
                 }

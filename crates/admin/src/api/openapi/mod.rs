@@ -66,7 +66,7 @@ fn operation(call: &Call) -> Value {
     if let Some(body) = &call.body {
         let content = match body {
             Body::Json(schema) => json!({ "application/json": { "schema": reference(schema) } }),
-            Body::Toml => json!({ "application/toml": { "schema": { "type": "string" } } }),
+            Body::Toml => json!({ "text/plain": { "schema": { "type": "string" } } }),
         };
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
