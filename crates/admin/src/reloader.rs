@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use evenkeel_config::{LoadError, Loaded, Report};
 use evenkeel_core::hash::{Algorithm, Hasher};
-use evenkeel_gateway::{Changes, Control, OperatorChanges, ReloadError};
+use evenkeel_gateway::{Changes, Control, Event, EventKind, OperatorChanges, ReloadError};
 use tokio::sync::Mutex;
 
 /// How often the file is looked at. By its content, so that it does not matter how it is replaced:
@@ -141,9 +141,28 @@ impl Reloader {
         self.control.count_reload(result.is_ok());
         match &result {
             Ok(done) => tracing::info!("configuration reloaded: {}", done.changes),
-            Err(failure) => log(failure),
+            Err(failure) => {
+                log(failure);
+                self.tell(failure);
+            }
         }
         result
+    }
+
+    /// A file that is wrong never gets to the gateway, which tells of the others itself.
+    fn tell(&self, failure: &ReloadFailure) {
+        let ReloadFailure::Load(error) = failure else {
+            return;
+        };
+        let text = error.to_string();
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        let evidence = match lines.count() {
+            0 => first.to_owned(),
+            more => format!("{first} (and {more} more)"),
+        };
+        let event = Event::new(EventKind::Reload, "failure", evidence);
+        self.control.events().publish(event);
     }
 
     async fn apply(

@@ -37,7 +37,7 @@ pub async fn serve(
 pub fn router(reloader: Reloader, token: Option<Token>) -> Router {
     let control = reloader.control().clone();
     let guarded = Router::new()
-        .nest(api::BASE, api::router(&reloader))
+        .nest(api::BASE, api::router(&api::Desk::new(reloader)))
         .route("/metrics", get(metrics::scrape))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)

@@ -273,3 +273,30 @@ fn a_token_is_asked_for_and_taken() {
     assert_eq!(get(address, "/healthz").status, 200);
     assert_eq!(get(address, "/api/v1/clusters").status, 401);
 }
+
+/// "What changed, and when?"
+#[test]
+fn what_operators_did_can_be_asked_for() {
+    let scene = Scene::set();
+    scene.order(&["endpoint", "drain", "a"]);
+    scene.order(&["strategy", "set", "random"]);
+    let told = scene.order(&["events", "--since", "1h"]);
+    let rows: Vec<&str> = told.lines().collect();
+    assert_eq!(rows.len(), 3, "{told}");
+    assert!(rows[0].starts_with("TIME"), "{told}");
+    assert!(
+        rows[1].contains("operator  default  a") && rows[1].ends_with("draining"),
+        "{told}"
+    );
+    assert!(rows[2].ends_with("strategy random"), "{told}");
+    let json = scene.order(&["events", "--endpoint", "a", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(1), "{json}");
+    let refused = scene.ask(&["events", "--since", "noon"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("since \"noon\" is not a time"),
+        "{}",
+        refused.stderr
+    );
+}

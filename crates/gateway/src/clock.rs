@@ -30,7 +30,8 @@ impl Clock {
 
 /// The time of day, for people to read: nothing is decided by it.
 #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
-pub(crate) fn time_of_day() -> SystemTime {
+#[must_use]
+pub fn time_of_day() -> SystemTime {
     SystemTime::now()
 }
 

@@ -31,7 +31,7 @@ mod timestamp;
 mod upstream;
 mod worker;
 
-pub use clock::Clock;
+pub use clock::{Clock, time_of_day};
 pub use cluster::{
     BUCKETS, Cluster, CodeClass, EndpointOverride, EndpointReport, Histogram, Overrides, Policies,
     Presence, RetryRules, Totals,
@@ -42,4 +42,4 @@ pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
 pub use listener::{Listener, TurnedAway};
 pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};
-pub use timestamp::rfc3339;
+pub use timestamp::{parse_rfc3339, rfc3339};

@@ -1,10 +1,11 @@
 //! The calls of the API: the one table that the router and the OpenAPI document are made of.
 
+use std::sync::Arc;
+
 use axum::routing::{MethodRouter, get, patch, post, put};
 use evenkeel_gateway::Control;
 
-use super::{clusters, endpoints, openapi, reload, strategy};
-use crate::reloader::Reloader;
+use super::{Desk, clusters, endpoints, events, openapi, reload, stats, strategy};
 
 /// A call of the API.
 pub(super) struct Call {
@@ -20,7 +21,7 @@ pub(super) struct Call {
     pub(super) answer: Answer,
     /// Other statuses that it answers with, beside those that every call has, and when.
     pub(super) problems: &'static [(u16, &'static str)],
-    pub(super) serve: fn(&Reloader) -> MethodRouter<Control>,
+    pub(super) serve: fn(&Desk) -> MethodRouter<Control>,
 }
 
 /// The method of a call.
@@ -57,6 +58,10 @@ pub(super) enum Answer {
     List(&'static str),
     /// Nothing.
     Empty(u16),
+    /// Server-sent events, each with JSON of that schema.
+    Stream(&'static str),
+    /// Likewise, or an array of what there is.
+    StreamOrList(&'static str),
 }
 
 /// A call that asks for something and changes nothing; others say how they differ.
@@ -148,6 +153,46 @@ pub(super) const CALLS: &[Call] = &[
         ..READ
     },
     Call {
+        path: "/events",
+        id: "getEvents",
+        summary: "What happened, and what happens: health, ejections, membership, reloads, operators",
+        query: &[
+            Query {
+                name: "since",
+                schema: "Since",
+                doc: "only events from then on; all that are known when absent",
+            },
+            Query {
+                name: "follow",
+                schema: "Flag",
+                doc: "false: an array of what is known, and not what comes",
+            },
+            Query {
+                name: "cluster",
+                schema: "Text",
+                doc: "only those of that cluster",
+            },
+            Query {
+                name: "endpoint",
+                schema: "Text",
+                doc: "only those of endpoints of that id",
+            },
+        ],
+        answer: Answer::StreamOrList("Event"),
+        problems: &[WRONG, (503, "there are as many streams as there may be")],
+        serve: |desk| get(events::show).with_state((desk.control(), desk.places.clone())),
+        ..READ
+    },
+    Call {
+        path: "/stats/stream",
+        id: "streamStats",
+        summary: "Once a second, what a dashboard draws",
+        answer: Answer::Stream("Stats"),
+        problems: &[(503, "there are as many streams as there may be")],
+        serve: |desk| get(stats::stream).with_state((Arc::clone(&desk.stats), desk.places.clone())),
+        ..READ
+    },
+    Call {
         method: Method::Post,
         path: "/reload",
         id: "reload",
@@ -162,7 +207,7 @@ pub(super) const CALLS: &[Call] = &[
             (409, "there is no file, or it cannot be put in force"),
             (422, "the file has mistakes, which `diagnostics` lists"),
         ],
-        serve: |reloader| post(reload::reload).with_state(reloader.clone()),
+        serve: |desk| post(reload::reload).with_state(desk.reloader.clone()),
         ..READ
     },
     Call {
@@ -173,7 +218,7 @@ pub(super) const CALLS: &[Call] = &[
         body: Some(Body::Toml),
         answer: Answer::Json(200, "Checked"),
         problems: &[(422, "the text has mistakes, which `diagnostics` lists")],
-        serve: |reloader| post(reload::check).with_state(reloader.clone()),
+        serve: |desk| post(reload::check).with_state(desk.reloader.clone()),
         ..READ
     },
     Call {

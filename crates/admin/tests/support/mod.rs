@@ -101,6 +101,20 @@ impl Host {
         assert!(came.is_ok(), "{path} is never {status}");
     }
 
+    /// Opens a stream of events, and reads it as it comes.
+    pub(crate) async fn open(&self, path: &str, headers: &str) -> EventStream {
+        let mut stream = TcpStream::connect(self.address).await.expect("it listens");
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\n{headers}\r\n",
+            self.address
+        );
+        stream.write_all(head.as_bytes()).await.expect("written");
+        let text = String::new();
+        let mut stream = EventStream { stream, text };
+        stream.until(":\n\n").await;
+        stream
+    }
+
     /// Sends any call.
     pub(crate) async fn send(
         &self,
@@ -124,6 +138,40 @@ impl Host {
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes).await;
         Answer::read(&String::from_utf8(bytes).expect("UTF-8"))
+    }
+}
+
+/// A stream of events.
+pub(crate) struct EventStream {
+    stream: TcpStream,
+    text: String,
+}
+
+impl EventStream {
+    /// The JSON of the next event.
+    pub(crate) async fn next(&mut self) -> Value {
+        self.until("data: ").await;
+        let json = self.until("\n").await;
+        serde_json::from_str(&json).unwrap_or_else(|_| panic!("not JSON: {json}"))
+    }
+
+    /// What comes up to a text, which must come within 20 seconds.
+    async fn until(&mut self, end: &str) -> String {
+        loop {
+            if let Some(at) = self.text.find(end) {
+                let rest = self.text.split_off(at + end.len());
+                let mut found = std::mem::replace(&mut self.text, rest);
+                found.truncate(at);
+                return found;
+            }
+            let mut bytes = [0; 4096];
+            let read = self.stream.read(&mut bytes);
+            let read = tokio::time::timeout(Duration::from_secs(20), read).await;
+            let count = read.expect("it comes").expect("no error");
+            assert!(count > 0, "the stream ended: {:?}", self.text);
+            let more = std::str::from_utf8(&bytes[..count]).expect("UTF-8");
+            self.text.push_str(more);
+        }
     }
 }
 

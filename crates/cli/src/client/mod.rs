@@ -4,4 +4,4 @@ mod call;
 mod target;
 
 pub(crate) use call::Client;
-pub(crate) use target::Target;
+pub(crate) use target::{ApiFlags, Target};

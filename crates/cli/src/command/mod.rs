@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod demo;
 mod endpoint;
+mod events;
 mod man;
 #[cfg(test)]
 mod reference;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Sim(sim::Sim),
     Endpoint(endpoint::Endpoint),
     Strategy(strategy::Strategy),
+    Events(events::Events),
     Backend(backend::Backend),
     Completions(completions::Completions),
     Man(man::Man),
@@ -50,6 +52,7 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Sim(command) => command.run(),
         Command::Endpoint(command) => command.run(),
         Command::Strategy(command) => command.run(),
+        Command::Events(command) => command.run(),
         Command::Backend(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),

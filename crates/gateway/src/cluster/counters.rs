@@ -281,6 +281,28 @@ impl Histogram {
         self.cells.iter().sum()
     }
 
+    /// What was counted after `earlier`; series that began anew count from their beginning.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        if self.count() < earlier.count() {
+            return self.clone();
+        }
+        let mut later = self.clone();
+        for (cell, before) in later.cells.iter_mut().zip(earlier.cells) {
+            *cell = cell.saturating_sub(before);
+        }
+        later.sum = self.sum.since(earlier.sum);
+        later
+    }
+
+    /// Adds what another one counted.
+    pub fn add(&mut self, other: &Self) {
+        for (cell, count) in self.cells.iter_mut().zip(other.cells) {
+            *cell += count;
+        }
+        self.sum.0 = self.sum.0.wrapping_add(other.sum.0);
+    }
+
     /// The duration below which `share` (0..=1) of them lie, interpolated within its bucket; zero
     /// without any.
     #[must_use]
@@ -364,5 +386,21 @@ mod tests {
         let top = durations.quantile(1.0).as_millis();
         assert!((500..=1000).contains(&top), "{top}");
         assert_eq!(Histogram::default().quantile(0.99), Nanos(0));
+    }
+
+    #[test]
+    fn a_part_and_the_rest_are_the_whole() {
+        let counters = EndpointCounters::default();
+        let now = || EndpointCounters::sum([&counters].into_iter()).durations;
+        counters.finish(CodeClass::Success, Nanos::from_millis(3));
+        let first = now();
+        counters.finish(CodeClass::Success, Nanos::from_millis(40));
+        let second = now().since(&first);
+        assert_eq!((second.count(), second.sum()), (1, Nanos::from_millis(40)));
+        let mut whole = first.clone();
+        whole.add(&second);
+        assert_eq!(whole, now());
+        // An endpoint that was removed and came back counts from 0.
+        assert_eq!(first.since(&now()), first);
     }
 }

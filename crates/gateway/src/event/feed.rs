@@ -13,7 +13,7 @@ use crate::clock::time_of_day;
 const BACKLOG: usize = 1024;
 
 /// How many of the last events are kept for those who come later.
-const KEPT: usize = 256;
+const KEPT: usize = 1000;
 
 /// The events of a gateway. Nothing on the path of a request publishes.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Events {
         }
     }
 
-    /// The last events, at most 256, the oldest first, and everything that comes behind them.
+    /// The last events, at most 1,000, the oldest first, and everything that comes behind them.
     #[must_use]
     pub fn subscribe_with_recent(&self) -> (Vec<Arc<Event>>, Subscription) {
         let recent = self.recent();

@@ -88,7 +88,11 @@ async fn resolve(target: &Target) {
     match tokio::net::lookup_host(&**name).await {
         Ok(mut addresses) => match addresses.next() {
             Some(address) => target.resolve(address),
-            None => tracing::warn!(endpoint = &*target.id, name = &**name, "name has no address"),
+            None => tracing::warn!(
+                endpoint = &*target.id,
+                name = &**name,
+                "name has no address"
+            ),
         },
         Err(error) => {
             tracing::warn!(endpoint = &*target.id, name = &**name, %error, "name does not resolve");

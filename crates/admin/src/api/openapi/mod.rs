@@ -97,6 +97,13 @@ fn responses(call: &Call) -> Value {
             (200, json_content(schema))
         }
         Answer::Empty(status) => (*status, Value::Null),
+        Answer::Stream(schema) => (200, stream(schema)),
+        Answer::StreamOrList(schema) => {
+            let list = json!({ "type": "array", "items": reference(schema) });
+            let mut content = json_content(list);
+            content["text/event-stream"] = stream(schema)["text/event-stream"].take();
+            (200, content)
+        }
     };
     let mut responses = Map::new();
     let mut well = json!({ "description": "All is well" });
@@ -113,6 +120,16 @@ fn responses(call: &Call) -> Value {
 
 fn json_content(schema: Value) -> Value {
     json!({ "application/json": { "schema": schema } })
+}
+
+/// OpenAPI has no words for what is within a stream, so an extension names it.
+fn stream(schema: &str) -> Value {
+    json!({
+        "text/event-stream": {
+            "schema": { "type": "string" },
+            "x-event-data": reference(schema),
+        },
+    })
 }
 
 fn problem(when: &str) -> Value {

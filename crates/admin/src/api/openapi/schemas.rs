@@ -1,6 +1,7 @@
 //! The schemas of what calls take and give.
 
 use evenkeel_config::schema as configuration;
+use evenkeel_gateway::EventKind;
 use serde_json::{Map, Value, json};
 
 /// All of them, by name.
@@ -23,6 +24,16 @@ pub(super) fn all() -> Value {
         ("Strategy", strategy()),
         ("NewStrategy", cluster["strategy"].clone()),
         ("OverridesFate", json!({ "enum": ["keep", "drop"] })),
+        (
+            "Since",
+            json!({ "type": "string", "examples": ["2026-11-30T12:03:00Z", "10m", "17"] }),
+        ),
+        ("Flag", json!({ "enum": ["true", "false"] })),
+        ("Text", json!({ "type": "string" })),
+        ("Event", event()),
+        ("Stats", stats()),
+        ("ClusterStats", cluster_stats()),
+        ("EndpointStats", endpoint_stats()),
         ("Difference", difference()),
         ("Changes", changes()),
         ("Checked", checked()),
@@ -162,7 +173,7 @@ fn endpoint() -> Value {
         "in_flight": count(),
         "requests": count(),
         "failures": count(),
-        "latency_ms": object(json!({ "p50": number(), "p99": number() })),
+        "latency_ms": latency(),
     }))
 }
 
@@ -212,5 +223,70 @@ fn checked() -> Value {
     object(json!({
         "valid": { "const": true },
         "diagnostics": list("Diagnostic"),
+    }))
+}
+
+fn event() -> Value {
+    let kinds = EventKind::ALL.iter().map(|kind| kind.as_str());
+    let kinds: Vec<&str> = kinds.chain(["missed"]).collect();
+    let mut event = object(json!({
+        "number": count(),
+        "time": time(),
+        "event": { "enum": kinds },
+        "cluster": text(),
+        "endpoint": text(),
+        "from": text(),
+        "to": text(),
+        "cause": text(),
+        "evidence": text(),
+        "until": time(),
+    }));
+    event["required"] = json!(["event", "cause", "evidence"]);
+    event
+}
+
+fn latency() -> Value {
+    object(json!({ "p50": number(), "p99": number() }))
+}
+
+fn stats() -> Value {
+    object(json!({
+        "time": time(),
+        "seconds": number(),
+        "clusters": list("ClusterStats"),
+        "listeners": {
+            "type": "array",
+            "items": object(json!({ "name": text(), "connections": count() })),
+        },
+    }))
+}
+
+fn cluster_stats() -> Value {
+    object(json!({
+        "name": text(),
+        "strategy": text(),
+        "panic": { "type": "boolean" },
+        "requests_per_second": number(),
+        "errors_per_second": number(),
+        "retries_per_second": number(),
+        "in_flight": count(),
+        "latency_ms": latency(),
+        "endpoints": list("EndpointStats"),
+    }))
+}
+
+fn endpoint_stats() -> Value {
+    object(json!({
+        "id": text(),
+        "state": text(),
+        "health": text(),
+        "weight": count(),
+        "effective_weight": number(),
+        "share": number(),
+        "requests_per_second": number(),
+        "errors_per_second": number(),
+        "failures_per_second": number(),
+        "in_flight": count(),
+        "latency_ms": latency(),
     }))
 }

@@ -1,0 +1,139 @@
+//! What happened: as it comes, or what is known of before.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
+use evenkeel_config::parse_duration;
+use evenkeel_gateway::{Control, Event, Missed, Subscription, parse_rfc3339, time_of_day};
+use serde_json::json;
+
+use super::query::Query;
+use super::sse::{BEAT, Gone, Places, Stream};
+use crate::problem::Problem;
+
+/// `GET /events`
+pub(super) async fn show(
+    State((control, places)): State<(Control, Places)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let query = Query::parse(
+        query.as_deref(),
+        &["since", "follow", "cluster", "endpoint"],
+    )?;
+    let wanted = Wanted::new(&query, &headers)?;
+    let follow = match query.get("follow") {
+        None | Some("true") => true,
+        Some("false") => false,
+        Some(other) => {
+            let detail = format!("follow {other:?} is not \"true\" or \"false\"");
+            return Err(Problem::unprocessable(detail));
+        }
+    };
+    let (recent, subscription) = control.events().subscribe_with_recent();
+    let recent: Vec<Arc<Event>> = recent
+        .into_iter()
+        .filter(|event| wanted.takes(event))
+        .collect();
+    if !follow {
+        return Ok(Json(recent).into_response());
+    }
+    let (stream, answer) = places.open()?;
+    tokio::spawn(async move {
+        // Its end is that nobody reads any more, or that nothing more comes.
+        let _ = run(stream, &recent, subscription, &wanted).await;
+    });
+    Ok(answer)
+}
+
+async fn run(
+    mut stream: Stream,
+    recent: &[Arc<Event>],
+    mut events: Subscription,
+    wanted: &Wanted,
+) -> Result<(), Gone> {
+    // So that whoever asked knows at once that it listens.
+    stream.beat().await?;
+    for event in recent {
+        send(&mut stream, event).await?;
+    }
+    loop {
+        match tokio::time::timeout(BEAT, events.next()).await {
+            Err(_) => stream.beat().await?,
+            Ok(Ok(None)) => return Ok(()),
+            Ok(Ok(Some(event))) if wanted.takes(&event) => send(&mut stream, &event).await?,
+            Ok(Ok(Some(_))) => {}
+            Ok(Err(Missed(count))) => {
+                let evidence = format!("{count} events were lost to this reader, who was too slow");
+                let text =
+                    json!({ "event": "missed", "cause": "slow_reader", "evidence": evidence });
+                stream.event(None, &text.to_string()).await?;
+            }
+        }
+    }
+}
+
+async fn send(stream: &mut Stream, event: &Event) -> Result<(), Gone> {
+    // Plain data can be written.
+    let text = serde_json::to_string(event).unwrap_or_default();
+    stream.event(Some(event.number), &text).await
+}
+
+/// Which events are asked for.
+struct Wanted {
+    after: u64,
+    from: SystemTime,
+    cluster: Option<String>,
+    endpoint: Option<String>,
+}
+
+impl Wanted {
+    fn new(query: &Query, headers: &HeaderMap) -> Result<Self, Problem> {
+        let mut wanted = Self {
+            after: 0,
+            from: SystemTime::UNIX_EPOCH,
+            cluster: query.get("cluster").map(str::to_owned),
+            endpoint: query.get("endpoint").map(str::to_owned),
+        };
+        if let Some(since) = query.get("since") {
+            wanted.since(since)?;
+        }
+        // What a browser sends that was cut off; another text is none of ours.
+        let last = headers.get("last-event-id");
+        let last = last.and_then(|id| id.to_str().ok()?.parse().ok());
+        wanted.after = wanted.after.max(last.unwrap_or(0));
+        Ok(wanted)
+    }
+
+    /// A time, a span before now, or the number of an event.
+    fn since(&mut self, text: &str) -> Result<(), Problem> {
+        if let Ok(number) = text.parse() {
+            self.after = number;
+        } else if let Some(time) = parse_rfc3339(&text.replace(' ', "+")) {
+            // A plus that was not escaped has become a space.
+            self.from = time;
+        } else if let Ok(span) = parse_duration(text) {
+            self.from = time_of_day() - span;
+        } else {
+            return Err(Problem::unprocessable(format!(
+                "since {text:?} is not a time like \"2026-11-30T12:03:00Z\", a span before now like \"10m\", \
+                 or the number of an event"
+            )));
+        }
+        Ok(())
+    }
+
+    fn takes(&self, event: &Event) -> bool {
+        let is = |wanted: &Option<String>, found: &Option<Arc<str>>| {
+            wanted.is_none() || wanted.as_deref() == found.as_deref()
+        };
+        event.number > self.after
+            && event.time >= self.from
+            && is(&self.cluster, &event.cluster)
+            && is(&self.endpoint, &event.endpoint)
+    }
+}
