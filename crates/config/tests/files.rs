@@ -47,7 +47,8 @@ cluster = "a.b"
 tls = false
 proxy_protocol = false
 trusted_proxies = ["10.0.0.0/8", "::1"]
-limits = { connections = 7, header_bytes = "8KiB", headers = 256, body = "1MiB", header_timeout = "1s", idle_timeout = "2s" }
+half_close = "cancel"
+limits = { connections = 7, header_bytes = "8KiB", headers = 256, body = "1MiB", body_rate = "2KiB", header_timeout = "1s", idle_timeout = "2s" }
 
 [[listener]]
 address = "127.0.0.1:0"
@@ -256,10 +257,12 @@ fn every_key_arrives() {
         header_bytes: 8192,
         headers: 256,
         body: Some(1 << 20),
+        body_rate: Some(2048),
         header_timeout: Duration::from_secs(1),
         idle_timeout: Duration::from_secs(2),
     };
     assert_eq!(web.limits, limits);
+    assert!(!web.half_close && free.half_close);
     assert_eq!(
         (&*free.name, &*other.name),
         ("127.0.0.1:0", "127.0.0.1:0#2")

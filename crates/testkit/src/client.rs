@@ -90,6 +90,20 @@ impl RawClient {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
+    /// Sends `bytes` until the peer has taken nothing more for `span`; how many it took.
+    pub fn send_until_stuck(&mut self, bytes: impl AsRef<[u8]>, span: Duration) -> usize {
+        let patience = self.stream.write_timeout().expect("an open connection");
+        let limit = |span| self.stream.set_write_timeout(span).expect("above zero");
+        limit(Some(span));
+        let mut rest = bytes.as_ref();
+        let length = rest.len();
+        while let Ok(count @ 1..) = (&self.stream).write(rest) {
+            rest = &rest[count..];
+        }
+        limit(patience);
+        length - rest.len()
+    }
+
     /// Sends bytes one by one, each in a write of its own.
     #[track_caller]
     pub fn drip(&mut self, bytes: impl AsRef<[u8]>) {

@@ -23,6 +23,8 @@ pub struct Listener {
     pub cluster: Option<Arc<str>>,
     /// The routes, in the order in which they are tried; at most [`Route::MAX`].
     pub routes: Vec<Route>,
+    /// Whether a client that ends its side of the connection waits for its answer; if not, it has left.
+    pub half_close: bool,
     /// What clients may ask of it.
     pub limits: Limits,
     /// Whose `X-Forwarded-*` is believed.
@@ -43,6 +45,7 @@ impl Listener {
             proxy_protocol: false,
             cluster: None,
             routes: Vec::new(),
+            half_close: true,
             limits: Limits::default(),
             trusted_proxies: Vec::new(),
             trusts_unix: false,
@@ -83,6 +86,9 @@ pub struct Limits {
     pub headers: u16,
     /// The most bytes of a request's body; none: unlimited.
     pub body: Option<u64>,
+    /// The least bytes of a body that must come a second, over any `header_timeout` in which nothing
+    /// but the client held it up; none: it may drip.
+    pub body_rate: Option<u64>,
     /// How long a head may take to arrive.
     pub header_timeout: Duration,
     /// How long a kept-alive connection may wait for its next request.
@@ -96,6 +102,7 @@ impl Default for Limits {
             header_bytes: 64 * 1024,
             headers: 100,
             body: None,
+            body_rate: None,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
         }

@@ -72,6 +72,7 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         Some("tcp") => Protocol::Tcp,
         _ => Protocol::Http,
     };
+    let half_close = walk.word(section, "half_close") != Some("cancel");
     let cluster = section.get("cluster").and_then(|entry| walk.string(&entry));
     let cluster: Option<Arc<str>> = cluster.as_deref().map(Arc::from);
     let name_at = at("name").filter(|_| name.is_some());
@@ -85,6 +86,7 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         proxy_protocol: walk.flag(section, "proxy_protocol").unwrap_or(false),
         cluster,
         routes: routes(walk, section, &mut clusters),
+        half_close,
         limits: limits(walk, section),
         ..Listener::new(address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()))
     };
@@ -132,12 +134,21 @@ fn limits(walk: &mut Walk<'_>, section: &Section<'_>) -> Limits {
             .and_then(|headers| u16::try_from(headers).ok())
             .unwrap_or(default.headers),
         body: walk.size(&section, "body").unwrap_or(default.body),
+        body_rate: rate(walk, &section),
         header_timeout: walk
             .duration(&section, "header_timeout")
             .unwrap_or(default.header_timeout),
         idle_timeout: walk
             .duration(&section, "idle_timeout")
             .unwrap_or(default.idle_timeout),
+    }
+}
+
+fn rate(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<u64> {
+    let entry = section.get("body_rate")?;
+    match entry.value.get_ref() {
+        DeValue::Boolean(false) => None,
+        _ => walk.size(section, "body_rate").flatten(),
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) async fn attempt<'v>(
         stays(client).await?;
     }
     let now = client.worker.alarms.now();
-    if let Some(carrier) = endpoint.take_idle(now, policies.pool_idle_timeout) {
+    let (timeout, silence) = (policies.pool_idle_timeout, request.needs(policies));
+    if let Some(carrier) = endpoint.take_idle(now, timeout, silence) {
         match relay(client, request, carrier, at, tries).await {
             Err(Failure::Endpoint(_, Point::Silent)) if may_replace(request.repeatable()) => {
                 request.upload.rewind();

@@ -33,6 +33,9 @@ const LINGER: Nanos = Nanos::from_secs(1);
 /// How much of such a request is read and dropped, in bytes.
 const LINGER_BYTES: usize = 1 << 20;
 
+/// How often a connection that is not read, because enough of it waits, is asked whether it was reset.
+const LOOK_EVERY: Nanos = Nanos::from_secs(1);
+
 /// How much of the next requests is read to see whether the client is still there, in bytes.
 const READ_AHEAD: usize = 16 * 1024;
 
@@ -240,7 +243,8 @@ impl Client {
     /// give up: it may wait for its answer.
     ///
     /// For whoever waits for something else than the client. No system call while it is silent;
-    /// what it sends is kept for the next reader. Behind [`READ_AHEAD`] nothing is noticed.
+    /// what it sends is kept for the next reader. Behind [`READ_AHEAD`], and behind an end of its side,
+    /// a reset is noticed within [`LOOK_EVERY`].
     #[inline]
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.inbox.data().len() < READ_AHEAD && !self.ended {
@@ -252,7 +256,22 @@ impl Client {
                 Ok(count) => self.ended = count == 0,
                 Err(_) => return Poll::Ready(()),
             }
+            if self.ended && !self.listener().half_close {
+                return Poll::Ready(());
+            }
         }
+        self.poll_reset(cx)
+    }
+
+    /// Ready when the system has noted an error of a connection that is not read at the moment.
+    #[cold]
+    fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.alarm.looks_in(LOOK_EVERY) && !matches!(self.stream.socket().take_error(), Ok(None))
+        {
+            return Poll::Ready(());
+        }
+        // Sees to it that the look wakes this task.
+        let _ = self.alarm.poll_due(cx);
         Poll::Pending
     }
 

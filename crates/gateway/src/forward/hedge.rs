@@ -24,7 +24,7 @@ use super::retry::Point;
 use super::tries::{Tries, Try};
 use crate::clock::duration;
 use crate::cluster::Policies;
-use crate::upstream::{Carrier, Dial, LocalEndpoint, connect};
+use crate::upstream::{Carrier, Dial, LocalEndpoint, Silence, connect};
 use crate::worker::Worker;
 use crate::worker::buffer::Inbox;
 
@@ -243,7 +243,10 @@ async fn scout(
     pool_idle_timeout: Nanos,
 ) -> Result<Found, Failure> {
     let mut result = Err(io::ErrorKind::ConnectionReset.into());
-    if let Some(carrier) = endpoint.take_idle(worker.alarms.now(), pool_idle_timeout) {
+    // It is doubled only because that does no harm.
+    if let Some(carrier) =
+        endpoint.take_idle(worker.alarms.now(), pool_idle_timeout, Silence::AsNoticed)
+    {
         result = call(&worker, carrier, &bytes).await;
     }
     if result.is_err() {

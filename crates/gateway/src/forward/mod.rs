@@ -5,6 +5,7 @@ mod client;
 mod exchange;
 mod hedge;
 mod opening;
+mod pace;
 mod pump;
 mod relay;
 mod request;

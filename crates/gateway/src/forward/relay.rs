@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use evenkeel_http1::{Asked, BadResponse, Limits, ProxyError, Reject, Reply, ResponseHead, Slots};
 
 use super::client::Client;
+use super::pace::Pace;
 use super::pump::{Pump, PumpError};
 use super::request::{self, Request, TOO_SLOW};
 use super::retry::Point;
@@ -122,6 +123,8 @@ pub(super) struct Relay<'r, 'v> {
     answered: bool,
     /// The time for this one try ends before that for all of them.
     hurries: bool,
+    /// Whether the body of the request keeps up.
+    pace: Pace,
     /// How long the interim answers are that were staged for the client.
     interim: usize,
 }
@@ -136,7 +139,10 @@ impl<'r, 'v> Relay<'r, 'v> {
     ) -> Self {
         let policies = at.policies();
         let buffers = &client.worker.buffers;
+        let listener = client.listener();
+        let (now, body) = (client.worker.alarms.now(), request.upload.body_bytes());
         let relay = Self {
+            pace: Pace::new(listener.body_share, now, listener.header_timeout, body),
             inbox: Inbox::new(buffers),
             download: Pump::new(buffers.output()),
             client,
@@ -183,10 +189,13 @@ impl<'r, 'v> Relay<'r, 'v> {
         if let Poll::Ready(result) = self.poll_download(cx) {
             return Poll::Ready(result);
         }
+        self.mind_progress();
         if self.awaits_endpoint() && self.client.poll_gone(cx).is_ready() {
             return Poll::Ready(Err(Failure::ClientGone));
         }
-        self.mind_progress();
+        if self.pace.is_set() && !self.uploaded && self.is_behind() {
+            return Poll::Ready(Err(self.timed_out()));
+        }
         ready!(self.client.alarm.poll_due(cx));
         Poll::Ready(Err(self.timed_out()))
     }
@@ -383,6 +392,21 @@ impl<'r, 'v> Relay<'r, 'v> {
             self.client.alarm.set(self.policies.idle_timeout);
         }
         self.moved = moved;
+    }
+
+    /// Whether the client sends its body too slowly. One that has not begun waits for a word, maybe, and
+    /// has the time of those that stand still.
+    #[cold]
+    fn is_behind(&mut self) -> bool {
+        let client = &*self.client;
+        let (now, span) = (client.worker.alarms.now(), client.listener().header_timeout);
+        let (upload, body) = (&self.request.upload, self.request.upload.body_bytes());
+        if body == 0 || !upload.is_flushed() {
+            self.pace.is_held_up();
+        }
+        let is_behind = self.pace.is_behind(now, span, body);
+        client.alarm.looks_in(self.pace.ends().since(now));
+        is_behind
     }
 
     fn timed_out(&self) -> Failure {

@@ -8,6 +8,7 @@ use super::pump::{Pump, PumpError};
 use super::retry::Repeatable;
 use crate::cluster::Policies;
 use crate::route::{Destination, Way};
+use crate::upstream::Silence;
 
 /// A time that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
@@ -171,8 +172,23 @@ impl Request {
 
     /// Keeps what is sent if it may have to be sent again; what is known to be too long is not.
     pub(super) fn keep(&mut self, most: u64) {
-        if self.method.is_idempotent() && self.at_least <= most {
+        if self.may_be_kept(most) {
             self.upload.keep(most);
+        }
+    }
+
+    fn may_be_kept(&self, most: u64) -> bool {
+        self.method.is_idempotent() && self.at_least <= most
+    }
+
+    /// How sure it must be that a kept connection stands: a request that cannot be sent once more is
+    /// lost with it.
+    #[inline]
+    pub(super) fn needs(&self, policies: &Policies) -> Silence {
+        if self.may_be_kept(policies.retry.body) {
+            Silence::AsNoticed
+        } else {
+            Silence::AsAsked
         }
     }
 

@@ -30,6 +30,9 @@ pub struct Listener {
     pub(crate) routes: RouteTable,
     pub(crate) config: config::Listener,
     pub(crate) limits: Limits,
+    pub(crate) half_close: bool,
+    /// The least bytes of a body in any `header_timeout`; 0: any.
+    pub(crate) body_share: u64,
     pub(crate) header_timeout: Nanos,
     pub(crate) idle_timeout: Nanos,
 }
@@ -50,6 +53,10 @@ impl Listener {
                 header_bytes: limits.header_bytes,
                 headers: usize::from(limits.headers),
             },
+            half_close: config.half_close,
+            body_share: limits.body_rate.map_or(0, |rate| {
+                (limits.header_timeout.as_secs_f64() * rate as f64).ceil() as u64
+            }),
             header_timeout: limits.header_timeout.into(),
             idle_timeout: limits.idle_timeout.into(),
             config: config.clone(),

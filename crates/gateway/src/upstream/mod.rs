@@ -5,5 +5,5 @@ mod endpoint;
 mod resolve;
 
 pub(crate) use connect::{Connected, Dial, connect};
-pub(crate) use endpoint::{Carrier, LocalEndpoint};
+pub(crate) use endpoint::{Carrier, LocalEndpoint, Silence};
 pub(crate) use resolve::{FIRST_LOOKUP, Resolver, lookup};

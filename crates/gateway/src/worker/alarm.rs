@@ -33,6 +33,7 @@ impl Alarms {
         self.all.borrow_mut().push(Rc::downgrade(&bell));
         Alarm {
             bell,
+            due: Cell::new(NEVER),
             alarms: Rc::clone(self),
         }
     }
@@ -74,6 +75,7 @@ impl Alarms {
 
 #[derive(Debug)]
 struct Bell {
+    /// When it rings next: when the alarm is due, or earlier for a look at something.
     due: Cell<Nanos>,
     waker: RefCell<Waker>,
 }
@@ -82,6 +84,7 @@ struct Bell {
 #[derive(Debug)]
 pub(crate) struct Alarm {
     bell: Rc<Bell>,
+    due: Cell<Nanos>,
     alarms: Rc<Alarms>,
 }
 
@@ -89,13 +92,26 @@ impl Alarm {
     /// Sets it to go off `span` from now, replacing what was set.
     #[inline]
     pub(crate) fn set(&self, span: Nanos) {
-        self.bell.due.set(self.alarms.now() + span);
+        let due = self.alarms.now() + span;
+        self.due.set(due);
+        self.bell.due.set(due);
+    }
+
+    /// Wakes its task in `span` too, for a look at something; whether the time for a look has come.
+    ///
+    /// [`Self::poll_due`] is to follow. Setting the alarm takes back what was asked for.
+    pub(crate) fn looks_in(&self, span: Nanos) -> bool {
+        let (now, ring) = (self.alarms.now(), self.bell.due.get());
+        let is_due = ring <= now;
+        let next = if is_due { self.due.get() } else { ring };
+        self.bell.due.set(next.min(now + span));
+        is_due
     }
 
     /// Ready once it is due, until it is set again.
     #[inline]
     pub(crate) fn poll_due(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.bell.due.get() <= self.alarms.now() {
+        if self.due.get() <= self.alarms.now() {
             return Poll::Ready(());
         }
         let mut waker = self.bell.waker.borrow_mut();
@@ -124,6 +140,27 @@ mod tests {
         assert!(alarm.poll_due(&mut cx).is_ready());
         alarm.set(Nanos::from_secs(1));
         assert!(alarm.poll_due(&mut cx).is_pending());
+    }
+
+    #[test]
+    fn looks_come_again_and_again_until_the_alarm_is_set() {
+        let alarms = Rc::new(Alarms::default());
+        let alarm = alarms.alarm();
+        alarm.set(Nanos::from_millis(2_500));
+        let second = Nanos::from_secs(1);
+        let looks = |millis| {
+            alarms.sweep(Nanos::from_millis(millis));
+            alarm.looks_in(second)
+        };
+        let times = [0, 500, 1_000, 1_500, 2_000, 2_100];
+        assert_eq!(times.map(looks), [false, false, true, false, true, false]);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(alarm.poll_due(&mut cx).is_pending());
+        alarm.set(second);
+        assert!(!looks(2_200), "something has happened since");
+        assert!(!looks(2_900));
+        alarms.sweep(Nanos::from_millis(3_100));
+        assert!(alarm.poll_due(&mut cx).is_ready());
     }
 
     #[test]

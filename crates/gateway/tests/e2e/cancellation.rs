@@ -171,24 +171,57 @@ fn d12_in_the_middle_of_an_upload() {
     assert_eq!(upstream.count(), 0, "none came whole");
 }
 
-/// While the endpoint does not take the upload.
+/// While the endpoint does not take the upload: nothing is read then, and a reset is noticed long
+/// before the idle timeout is over.
 #[test]
 fn d12_in_the_middle_of_an_upload_that_stands_still() {
     let script = Script::new(|_| Answer::ok("ok"));
     let upstream = Upstream::start(script.at_head(|_| Some(Answer::new().then(Act::Sleep))));
     let gateway = Gateway::with([upstream.endpoint("a")], |config| {
-        config.clusters[0].timeout.idle = Duration::from_millis(500);
+        config.clusters[0].timeout.idle = Duration::from_secs(300);
     });
-    let client = RawClient::connect(gateway.address());
-    let mut sender = client.second_hand();
-    let sending = thread::spawn(move || {
-        sender.try_send(post(noise(32 << 20)));
-    });
-    eventually("it is on its way", || upstream.bytes_received() > 0);
-    thread::sleep(Duration::from_millis(200));
+    let mut client = RawClient::connect(gateway.address());
+    let upload = post(noise(64 << 20));
+    let taken = client.send_until_stuck(&upload, Duration::from_millis(300));
+    assert!(taken < upload.len(), "it stands still");
+    assert_eq!(gateway.endpoint("a").in_flight, 1);
     client.reset();
-    sending.join().expect("it ends");
-    eventually("it is given up", || gateway.endpoint("a").in_flight == 0);
+    assert_clean(&gateway);
+}
+
+/// Behind so much of what comes next that nothing more is read.
+#[test]
+fn d12_a_reset_behind_what_is_not_read() {
+    let upstream = Upstream::answering(|_| Answer::never());
+    let gateway = Gateway::single(&upstream);
+    let client = RawClient::sending(
+        gateway.address(),
+        [GET.into(), post(noise(200_000))].concat(),
+    );
+    eventually("it is in flight", || upstream.count() == 1);
+    thread::sleep(Duration::from_millis(50));
+    client.reset();
+    assert_clean(&gateway);
+}
+
+/// A listener may take an end for what it mostly is: nobody waits any more.
+#[test]
+fn d12_an_end_that_cancels() {
+    let upstream = Upstream::answering(|_| Answer::never());
+    let gateway = Gateway::with([upstream.endpoint("a").with_capacity(50)], |config| {
+        config.listeners[0].half_close = false;
+    });
+    let clients: Vec<_> = (0..TIMES)
+        .map(|_| RawClient::sending(gateway.address(), GET))
+        .collect();
+    eventually("all are in flight", || upstream.count() == TIMES);
+    drop(clients);
+    assert_clean(&gateway);
+    let mut client = RawClient::sending(gateway.address(), GET);
+    eventually("there is room again", || upstream.count() == TIMES + 1);
+    client.half_close();
+    assert_eq!(client.rest(), b"", "an end of its side is the same");
+    assert_clean(&gateway);
 }
 
 /// D11: requests that are cancelled at any time beside others that are not.

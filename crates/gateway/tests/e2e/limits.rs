@@ -242,6 +242,49 @@ fn g03_a_body_that_stands_still_gets_408() {
     gateway.assert_blameless();
 }
 
+/// One that drips never stands still: it has a rate to keep, if the listener asks for one.
+#[test]
+fn g03_a_body_that_drips_gets_408() {
+    let upstream = Upstream::ok("ok");
+    let gateway = with(&upstream, |limits| {
+        limits.header_timeout = Duration::from_millis(500);
+        limits.body_rate = Some(1000);
+    });
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc";
+    let mut client = RawClient::sending(gateway.address(), head);
+    let mut sender = client.second_hand();
+    let drips = std::thread::spawn(move || {
+        while sender.try_send("x") {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let response = client.response_to("POST");
+    assert_own(&response, 408, "http_request_error");
+    client.expect_end();
+    drop(client);
+    drips.join().expect("it ends");
+    assert_eq!(upstream.count(), 0, "it did not come whole");
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
+/// An endpoint that takes its time is no fault of the client.
+#[test]
+fn g03_a_body_that_its_endpoint_holds_up_has_time() {
+    let script = Script::new(|request| Answer::ok(request.body.len().to_string()));
+    let upstream = Upstream::start(script.at_head(|_| {
+        let slow = Answer::interim("").wait(Duration::from_millis(1500));
+        Some(slow)
+    }));
+    let gateway = with(&upstream, |limits| {
+        limits.header_timeout = Duration::from_millis(300);
+        limits.body_rate = Some(1 << 20);
+    });
+    let body = crate::noise(24 << 20);
+    let mut client = RawClient::sending(gateway.address(), post(&body));
+    assert_eq!(client.response_to("POST").text(), body.len().to_string());
+}
+
 /// The same once the answer has begun: its endpoint may wait for the rest, so it is not blamed.
 #[test]
 fn g03_an_answered_body_that_stands_still_is_cut() {
