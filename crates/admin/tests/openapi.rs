@@ -16,7 +16,8 @@ async fn document(host: &Host) -> Value {
 
 /// A path with names of things that are there.
 fn filled(path: &str) -> String {
-    path.replace("{cluster}", "web").replace("{endpoint}", "a")
+    let path = path.replace("{cluster}", "web").replace("{endpoint}", "a");
+    path.replace("{request}", "r-1")
 }
 
 /// Every call of the document leads somewhere, and no other method does.

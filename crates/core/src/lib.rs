@@ -39,6 +39,7 @@
 
 mod assembly;
 mod clock;
+mod comparison;
 mod endpoint;
 mod gate;
 pub mod hash;
@@ -62,6 +63,7 @@ mod tier;
 mod weight;
 
 pub use clock::Nanos;
+pub use comparison::Aside;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
 pub use gate::{
     Ask, Doors, Levels, Line, Priority, QueuePlace, QueuePolicy, Refused, RequestWindow,

@@ -64,6 +64,11 @@ impl KeyReader {
         Some(self.hasher.hash(text.as_bytes()))
     }
 
+    /// The hash of a key that is given as a text.
+    pub(crate) fn hash_text(&self, key: &str) -> Option<u64> {
+        (!key.is_empty()).then(|| self.hasher.hash(key.as_bytes()))
+    }
+
     fn hash_of(
         &self,
         source: &KeySource,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::routing::{MethodRouter, get, patch, post, put};
 use evenkeel_gateway::Control;
 
-use super::{Desk, clusters, endpoints, events, openapi, reload, stats, strategy};
+use super::{Desk, clusters, decisions, endpoints, events, openapi, reload, stats, strategy};
 
 /// A call of the API.
 pub(super) struct Call {
@@ -150,6 +150,55 @@ pub(super) const CALLS: &[Call] = &[
         answer: Answer::Json(200, "Strategy"),
         problems: &[NO_CLUSTER, WRONG],
         serve: |_| put(strategy::replace),
+        ..READ
+    },
+    Call {
+        path: "/clusters/{cluster}/explain",
+        id: "explain",
+        summary: "Where a request would go now, with the scores of all endpoints; nothing is changed",
+        query: &[Query {
+            name: "key",
+            schema: "Text",
+            doc: "the key of the request, where the strategy chooses by key",
+        }],
+        answer: Answer::Json(200, "DryRun"),
+        problems: &[NO_CLUSTER, WRONG],
+        serve: |_| get(decisions::explain),
+        ..READ
+    },
+    Call {
+        path: "/decisions",
+        id: "listDecisions",
+        summary: "The latest receipts, the newest first",
+        query: &[
+            Query {
+                name: "cluster",
+                schema: "Text",
+                doc: "only those of this cluster",
+            },
+            Query {
+                name: "endpoint",
+                schema: "Text",
+                doc: "only those that chose this endpoint",
+            },
+            Query {
+                name: "limit",
+                schema: "Limit",
+                doc: "at most so many; 100 when absent",
+            },
+        ],
+        answer: Answer::List("Receipt"),
+        problems: &[(404, "receipts are off"), WRONG],
+        serve: |_| get(decisions::list),
+        ..READ
+    },
+    Call {
+        path: "/decisions/{request}",
+        id: "getDecision",
+        summary: "The receipt of a request's last try, those of the tries before it under `earlier`",
+        answer: Answer::Json(200, "RequestReceipt"),
+        problems: &[(404, "there is no receipt of that request")],
+        serve: |_| get(decisions::show),
         ..READ
     },
     Call {

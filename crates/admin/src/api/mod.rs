@@ -3,6 +3,7 @@
 mod body;
 mod calls;
 mod clusters;
+mod decisions;
 mod endpoint_view;
 mod endpoints;
 mod events;

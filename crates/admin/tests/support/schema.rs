@@ -33,6 +33,13 @@ pub(crate) fn mistakes(document: &Value, schema: &Value, value: &Value, at: &str
             {
                 all.push(format!("{at}: {value} is above {rule}"));
             }
+            "minLength"
+                if value
+                    .as_str()
+                    .is_some_and(|text| (text.len() as u64) < rule.as_u64().unwrap_or(0)) =>
+            {
+                all.push(format!("{at}: {value} is shorter than {rule}"));
+            }
             "required" => {
                 let missing = rule.as_array().into_iter().flatten();
                 let missing = missing.filter_map(Value::as_str);
@@ -55,7 +62,8 @@ pub(crate) fn mistakes(document: &Value, schema: &Value, value: &Value, at: &str
                 }
             }
             "properties" | "additionalProperties" => {}
-            "type" | "enum" | "const" | "minimum" | "maximum" | "description" | "format" => {}
+            "type" | "enum" | "const" | "minimum" | "maximum" | "minLength" | "description"
+            | "format" => {}
             other => panic!("the judge does not know {other}"),
         }
     }

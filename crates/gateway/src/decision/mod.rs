@@ -5,6 +5,7 @@
 //! decided at the end of the request ([`Recorder`]). Kept receipts stand in a ring for the API
 //! ([`Receipts`]) and in the decision log. Decision 13.
 
+mod dry_run;
 mod heading;
 mod receipts;
 mod recorder;

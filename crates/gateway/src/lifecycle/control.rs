@@ -83,6 +83,14 @@ impl Control {
         access.chain(decision).map(Arc::clone).collect()
     }
 
+    /// What would be decided now for a request with this key: a receipt with every endpoint. Nothing
+    /// is changed by it.
+    #[must_use]
+    pub fn dry_run(&self, cluster: &Cluster, key: Option<&str>) -> serde_json::Value {
+        let now = self.shared.clock.now();
+        cluster.dry_run(key, self.shared.seed ^ now.0, now)
+    }
+
     /// Receipts of decisions, if any are kept.
     #[must_use]
     pub fn receipts(&self) -> Option<&Arc<Receipts>> {

@@ -1,8 +1,12 @@
 //! The schemas of what calls take and give.
 
+mod receipt;
+
 use evenkeel_config::schema as configuration;
 use evenkeel_gateway::EventKind;
 use serde_json::{Map, Value, json};
+
+use crate::api::decisions::LIMIT_MAX;
 
 /// All of them, by name.
 pub(super) fn all() -> Value {
@@ -23,6 +27,13 @@ pub(super) fn all() -> Value {
         ("EndpointChange", endpoint_change(cluster)),
         ("Strategy", strategy()),
         ("NewStrategy", cluster["strategy"].clone()),
+        ("Receipt", receipt::kept()),
+        ("RequestReceipt", receipt::of_request()),
+        ("DryRun", receipt::dry_run()),
+        (
+            "Limit",
+            json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }),
+        ),
         ("OverridesFate", json!({ "enum": ["keep", "drop"] })),
         (
             "Since",

@@ -1,0 +1,92 @@
+//! Receipts: why requests went where they did, and where one would go.
+
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use evenkeel_gateway::{Control, Kept, Receipts, Wanted};
+use serde_json::Value;
+
+use super::named::NamedCluster;
+use super::query::Query;
+use crate::problem::Problem;
+
+/// How many receipts are told when nothing is said.
+const LIMIT: usize = 100;
+
+/// The most at once.
+pub(super) const LIMIT_MAX: usize = 10_000;
+
+/// `GET /decisions`
+pub(super) async fn list(State(control): State<Control>, uri: Uri) -> Result<Response, Problem> {
+    let query = Query::parse(uri.query(), &["cluster", "endpoint", "limit"])?;
+    let wanted = Wanted {
+        cluster: query.get("cluster"),
+        endpoint: query.get("endpoint"),
+        limit: limit(query.get("limit"))?,
+    };
+    let kept = receipts(&control)?.latest(wanted);
+    Ok(json(array(kept.iter().map(|kept| &*kept.line))))
+}
+
+/// `GET /decisions/{request}`
+pub(super) async fn show(
+    State(control): State<Control>,
+    Path(request): Path<String>,
+) -> Result<Response, Problem> {
+    let kept = receipts(&control)?.of_request(&request);
+    let Some((last, earlier)) = kept.split_last() else {
+        return Err(Problem::not_found(format!(
+            "there is no receipt of the request {request:?}: it was not sampled, or it is too long ago"
+        )));
+    };
+    Ok(json(with_earlier(
+        &last.line,
+        earlier.iter().map(|kept| &**kept),
+    )))
+}
+
+/// `GET /clusters/{cluster}/explain`
+pub(super) async fn explain(
+    State(control): State<Control>,
+    NamedCluster(cluster): NamedCluster,
+    uri: Uri,
+) -> Result<axum::Json<Value>, Problem> {
+    let query = Query::parse(uri.query(), &["key"])?;
+    Ok(axum::Json(control.dry_run(&cluster, query.get("key"))))
+}
+
+fn limit(text: Option<&str>) -> Result<usize, Problem> {
+    let Some(text) = text else {
+        return Ok(LIMIT);
+    };
+    let limit = text.parse().ok();
+    limit
+        .filter(|n| (1..=LIMIT_MAX).contains(n))
+        .ok_or_else(|| {
+            let detail = format!("limit {text:?} is not a whole number from 1 to {LIMIT_MAX}");
+            Problem::unprocessable(detail)
+        })
+}
+
+fn receipts(control: &Control) -> Result<&Receipts, Problem> {
+    let receipts = control.receipts().map(AsRef::as_ref);
+    receipts.ok_or_else(|| Problem::not_found("receipts are off: log.decision = false"))
+}
+
+fn array<'k>(lines: impl Iterator<Item = &'k str>) -> String {
+    let lines: Vec<&str> = lines.collect();
+    format!("[{}]", lines.join(","))
+}
+
+/// A receipt with those of the tries before it, the first one first.
+fn with_earlier<'k>(line: &str, earlier: impl Iterator<Item = &'k Kept>) -> String {
+    let earlier = array(earlier.map(|kept| &*kept.line));
+    // It is an object, and the last byte ends it.
+    let fields = line.strip_suffix('}').unwrap_or(line);
+    format!("{fields},\"earlier\":{earlier}}}")
+}
+
+fn json(text: String) -> Response {
+    ([(CONTENT_TYPE, "application/json")], text).into_response()
+}
