@@ -125,19 +125,27 @@ impl Client {
     }
 
     /// Serves requests, one after another.
-    pub(super) async fn run(mut self) {
-        let mut fresh = true;
-        // One place for all of them: a request is never moved.
-        let mut request = Request::none();
-        loop {
-            match self.next(fresh, &mut request).await {
-                Next::Closed => return,
-                Next::Refused(reject) => return self.refuse(reject).await,
-                Next::Request => match exchange(&mut self, &mut request).await {
-                    After::Abort => return,
-                    After::Close => return self.close().await,
-                    After::KeepAlive => fresh = false,
-                },
+    ///
+    /// What is rare is boxed: a task is as large as its largest state, for as long as it idles too.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn keeps room for its arguments twice, in each idle connection"
+    )]
+    pub(super) fn run(mut self) -> impl Future<Output = ()> {
+        async move {
+            let mut fresh = true;
+            // One place for all of them: a request is never moved.
+            let mut request = Request::none();
+            loop {
+                match self.next(fresh, &mut request).await {
+                    Next::Closed => return,
+                    Next::Refused(reject) => return Box::pin(self.refuse(reject)).await,
+                    Next::Request => match exchange(&mut self, &mut request).await {
+                        After::Abort => return,
+                        After::Close => return Box::pin(self.close()).await,
+                        After::KeepAlive => fresh = false,
+                    },
+                }
             }
         }
     }

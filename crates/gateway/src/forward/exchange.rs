@@ -68,7 +68,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     let tries = Tries::new(cluster, &views, ctx, notes, trace);
     let mut at = match tries.first(&request.way) {
         Ok(at) => at,
-        Err(reason) => return unavailable(client, request, cluster, reason).await,
+        Err(reason) => return Box::pin(unavailable(client, request, cluster, reason)).await,
     };
     request.keep(at.policies().retry.body);
     loop {
@@ -91,7 +91,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
         }
         let Some(next) = tries.next() else {
             let failed = Failed { failure, now };
-            return failed.settle(client, request, cluster, at, &tries).await;
+            return Box::pin(failed.settle(client, request, cluster, at, &tries)).await;
         };
         if matches!(failure, Failure::Endpoint(_, Point::Connect)) {
             client.worker.shared.resolver.ask();
