@@ -39,9 +39,15 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_config_reloads_total", "counter", 2),
             ("evenkeel_connections", "gauge", 1),
             ("evenkeel_connections_rejected_total", "counter", 3),
+            (
+                "evenkeel_decision_duration_seconds",
+                "histogram",
+                2 * (13 + 2)
+            ),
             ("evenkeel_decisions_total", "counter", 2 * 4),
             ("evenkeel_endpoint_weight", "gauge", 2 * 2),
             ("evenkeel_in_flight", "gauge", 2),
+            ("evenkeel_load_reports_total", "counter", 2 * 2),
             ("evenkeel_log_dropped_total", "counter", 2),
             ("evenkeel_panic", "gauge", 2),
             (
@@ -51,6 +57,7 @@ async fn every_series_is_there_from_the_start() {
             ),
             ("evenkeel_requests_total", "counter", 4 * 6),
             ("evenkeel_retries_total", "counter", 2 * 3),
+            ("evenkeel_task_restarts_total", "counter", 3),
             ("evenkeel_upstream_connections", "gauge", 2 * 2),
         ]
     );

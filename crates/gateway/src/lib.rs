@@ -33,12 +33,12 @@ mod worker;
 
 pub use clock::{Clock, time_of_day};
 pub use cluster::{
-    BUCKETS, Cluster, CodeClass, EndpointOverride, EndpointReport, Histogram, Overrides, Policies,
-    Presence, RetryRules, Totals,
+    BUCKETS, Cluster, CodeClass, DECISION_BUCKETS, DecisionTimes, EndpointOverride, EndpointReport,
+    Histogram, Overrides, Policies, Presence, RetryRules, Totals,
 };
 pub use decision::{Kept, Receipts, Wanted};
 pub use event::{Event, EventKind, Events, Missed, Subscription};
-pub use lifecycle::{Control, EndpointExists, Gateway, StartError};
+pub use lifecycle::{Control, EndpointExists, Gateway, StartError, Task};
 pub use listener::{Listener, TurnedAway};
 pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};

@@ -6,7 +6,9 @@
 use std::fmt::Error;
 
 use evenkeel_core::{FULL_WEIGHT, Nanos};
-use evenkeel_gateway::{BUCKETS, CodeClass, Control, Histogram, Totals, TurnedAway};
+use evenkeel_gateway::{
+    BUCKETS, CodeClass, Control, DECISION_BUCKETS, Histogram, Task, Totals, TurnedAway,
+};
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, MetricEncoder, NoLabelSet,
 };
@@ -47,12 +49,14 @@ impl prometheus_client::collector::Collector for Collector {
         table_checksums(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
+        decision_times(&mut encoder, &samples)?;
         retries(&mut encoder, &samples)?;
         upstream_connections(&mut encoder, &samples)?;
         connections(&mut encoder, &self.control)?;
         rejected(&mut encoder, &self.control)?;
         reloads(&mut encoder, &self.control)?;
         dropped(&mut encoder, &self.control)?;
+        restarts(&mut encoder, &self.control)?;
         build(&mut encoder)
     }
 }
@@ -149,6 +153,10 @@ fn load_reports(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Resu
 }
 
 fn table_checksums(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    // A family without a series is none.
+    if samples.iter().all(|sample| sample.checksum.is_none()) {
+        return Ok(());
+    }
     let help = "Where keys go, as a number: gateways with the same one agree";
     let mut family = encoder.encode_descriptor("table_checksum", help, None, MetricType::Gauge)?;
     for sample in samples {
@@ -189,6 +197,26 @@ fn decisions(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<
             ];
             counter(&mut family, &labels, count)?;
         }
+    }
+    Ok(())
+}
+
+fn decision_times(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    let (name, help) = (
+        "decision_duration_seconds",
+        "How long decisions took; one in 64 is timed",
+    );
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    for sample in samples {
+        let labels = [("cluster", &*sample.cluster), ("strategy", sample.strategy)];
+        let times = &sample.decision_times;
+        write_buckets(
+            &mut family,
+            &labels,
+            &DECISION_BUCKETS,
+            &times.cells,
+            times.sum,
+        )?;
     }
     Ok(())
 }
@@ -279,6 +307,19 @@ fn dropped(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(),
     Ok(())
 }
 
+fn restarts(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let help = "How often a task of the gateway met a mistake of ours and began again";
+    let mut family = encoder.encode_descriptor("task_restarts", help, None, MetricType::Counter)?;
+    for task in Task::ALL {
+        counter(
+            &mut family,
+            &[("task", task.as_str())],
+            control.restarts(task),
+        )?;
+    }
+    Ok(())
+}
+
 fn build(encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
     let help = "The version of this gateway";
     encoder
@@ -309,12 +350,22 @@ fn histogram(
     labels: &impl EncodeLabelSet,
     durations: &Histogram,
 ) -> Result<(), Error> {
-    let bounds = BUCKETS.into_iter().map(seconds).chain([f64::INFINITY]);
-    let buckets: Vec<(f64, u64)> = bounds.zip(durations.cells().iter().copied()).collect();
-    let (sum, count) = (seconds(durations.sum()), durations.count());
+    write_buckets(family, labels, &BUCKETS, durations.cells(), durations.sum())
+}
+
+fn write_buckets(
+    family: &mut MetricEncoder<'_>,
+    labels: &impl EncodeLabelSet,
+    bounds: &[Nanos],
+    cells: &[u64],
+    sum: Nanos,
+) -> Result<(), Error> {
+    let bounds = bounds.iter().copied().map(seconds).chain([f64::INFINITY]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(cells.iter().copied()).collect();
+    let count = cells.iter().sum();
     family
         .encode_family(labels)?
-        .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+        .encode_histogram::<NoLabelSet>(seconds(sum), count, &buckets, None)
 }
 
 /// Division keeps bounds such as 0.0001 short in print.

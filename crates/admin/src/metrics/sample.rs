@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_gateway::{Cluster, EndpointReport, Totals};
+use evenkeel_gateway::{Cluster, DecisionTimes, EndpointReport, Totals};
 
 /// A cluster's counts at the moment of a scrape, read once for all families.
 pub(super) struct Sample {
@@ -13,6 +13,8 @@ pub(super) struct Sample {
     pub(super) checksum: Option<u64>,
     /// Picked, fallback, none.
     pub(super) decisions: [u64; 3],
+    /// How long decisions took.
+    pub(super) decision_times: DecisionTimes,
     /// Success, failure, over budget.
     pub(super) retries: [u64; 3],
     pub(super) endpoints: Vec<EndpointReport>,
@@ -28,6 +30,7 @@ impl Sample {
             panic: cluster.is_in_panic(),
             checksum: cluster.table_checksum(),
             decisions: cluster.decisions(),
+            decision_times: cluster.decision_times(),
             retries: cluster.retries(),
             endpoints: cluster.endpoints(),
             own: cluster.own_totals(),

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_core::{Nanos, RequestWindow, RetryPolicy, Signal, SignalSum, unpoisoned};
 
+use super::decision_times::DecisionCells;
+
 /// How a request ended, as metrics tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -105,7 +107,7 @@ pub(crate) struct EndpointCounters {
 
 /// Adds to a counter that nobody else writes.
 #[inline]
-fn add(counter: &AtomicU64, amount: u64) {
+pub(super) fn add(counter: &AtomicU64, amount: u64) {
     let before = counter.load(Ordering::Relaxed);
     counter.store(before.wrapping_add(amount), Ordering::Relaxed);
 }
@@ -191,6 +193,8 @@ pub(crate) struct ClusterCounters {
     retried: AtomicU64,
     retry_failed: AtomicU64,
     over_budget: AtomicU64,
+    /// How long decisions took.
+    pub(crate) times: DecisionCells,
     /// Requests in the window of the retry budget.
     pub(crate) requests: RequestWindow,
     /// Answers that the gateway made itself.
@@ -206,6 +210,7 @@ impl ClusterCounters {
             retried: AtomicU64::new(0),
             retry_failed: AtomicU64::new(0),
             over_budget: AtomicU64::new(0),
+            times: DecisionCells::default(),
             requests: RequestWindow::new(budget),
             own: EndpointCounters::default(),
         }

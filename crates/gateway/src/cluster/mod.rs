@@ -1,6 +1,7 @@
 //! A cluster as the control side sees it: membership, what is published of it, and its counters.
 
 mod counters;
+mod decision_times;
 mod overlay;
 mod record;
 mod site;
@@ -9,6 +10,8 @@ mod view;
 
 pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
+pub(crate) use decision_times::DecisionTimer;
+pub use decision_times::{DECISION_BUCKETS, DecisionTimes};
 pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::{Cluster, EndpointReport};
 pub(crate) use site::Site;

@@ -13,6 +13,7 @@ use evenkeel_core::{
 };
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
+use super::decision_times::DecisionTimes;
 use super::overlay::Overrides;
 use super::site::Site;
 use super::target::Target;
@@ -354,6 +355,12 @@ impl Cluster {
             }
         }
         sum
+    }
+
+    /// How long the decisions took that were timed.
+    #[must_use]
+    pub fn decision_times(&self) -> DecisionTimes {
+        DecisionTimes::sum(self.counters().workers.iter().map(|worker| &worker.times))
     }
 
     /// Retries by outcome: success, failure, over budget.

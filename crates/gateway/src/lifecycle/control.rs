@@ -8,6 +8,7 @@ use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{Admin, Endpoint, UnknownEndpoint};
 use tokio::sync::{mpsc, oneshot};
 
+use super::restart::Task;
 use super::shared::Shared;
 use crate::cluster::Cluster;
 use crate::decision::Receipts;
@@ -66,6 +67,12 @@ impl Control {
         let [succeeded, failed] = &self.shared.reloads;
         let count = if success { succeeded } else { failed };
         count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often a task of the control side met a mistake of ours and was begun again.
+    #[must_use]
+    pub fn restarts(&self, task: Task) -> u64 {
+        self.shared.restarts.count(task)
     }
 
     /// What happens that operators want to know.

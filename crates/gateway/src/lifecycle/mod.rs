@@ -3,11 +3,13 @@
 mod control;
 mod median;
 mod plan;
+mod restart;
 mod shared;
 mod start;
 
 pub use control::{Control, EndpointExists};
 pub(crate) use plan::Plan;
+pub use restart::Task;
 pub(crate) use shared::Shared;
 pub(crate) use start::bind_listener;
 pub use start::{Gateway, StartError};

@@ -7,6 +7,7 @@ use evenkeel_core::Published;
 use tokio::sync::{Mutex, Notify};
 
 use super::plan::Plan;
+use super::restart::Restarts;
 use crate::access::AccessLog;
 use crate::clock::Clock;
 use crate::decision::Receipts;
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) resolver: Resolver,
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) events: Arc<Events>,
+    pub(crate) restarts: Restarts,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessLog>,
     /// Receipts of decisions, if any are kept.

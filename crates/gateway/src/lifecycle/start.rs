@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use super::control::Control;
 use super::median::follow_medians;
 use super::plan::Plan;
+use super::restart::{Restarts, Task};
 use super::shared::Shared;
 use crate::access::AccessLog;
 use crate::clock::Clock;
@@ -99,6 +100,7 @@ impl Gateway {
             resolver: Resolver::new(Arc::clone(&plan)),
             descriptors: Arc::new(Descriptors::new()),
             events: Arc::default(),
+            restarts: Restarts::default(),
             plan,
             reloading: Mutex::new(()),
             reloads: Default::default(),
@@ -123,11 +125,21 @@ impl Gateway {
             shared,
             workers,
             minding: tokio::spawn(async move {
-                let shared = &*minded;
+                let restarts = &minded.restarts;
+                let shared = || Arc::clone(&minded);
                 tokio::join!(
-                    shared.resolver.run(),
-                    follow_medians(&shared.plan),
-                    follow_weights(&shared.plan, shared.clock),
+                    restarts.keep(Task::Resolver, || {
+                        let shared = shared();
+                        async move { shared.resolver.run().await }
+                    }),
+                    restarts.keep(Task::Latencies, || {
+                        let shared = shared();
+                        async move { follow_medians(&shared.plan).await }
+                    }),
+                    restarts.keep(Task::Weights, || {
+                        let shared = shared();
+                        async move { follow_weights(&shared.plan, shared.clock).await }
+                    }),
                 );
             }),
         })

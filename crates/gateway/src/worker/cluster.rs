@@ -10,7 +10,7 @@ use evenkeel_core::{
 };
 
 use crate::affinity::Sticky;
-use crate::cluster::{Cluster, ClusterCounters, View};
+use crate::cluster::{Cluster, ClusterCounters, DecisionTimer, View};
 use crate::key::KeyReader;
 use crate::upstream::LocalEndpoint;
 
@@ -22,6 +22,7 @@ pub(crate) struct ClusterWorker {
     reader: RefCell<Reader<View>>,
     view: RefCell<Rc<WorkerView>>,
     picker: RefCell<Picker>,
+    timer: DecisionTimer,
     stale_after: Cell<Nanos>,
     pub(crate) sticky: RefCell<Option<Sticky>>,
     pub(crate) keys: RefCell<Option<KeyReader>>,
@@ -54,6 +55,7 @@ impl ClusterWorker {
                 root: seed,
                 picker: worker,
             })),
+            timer: DecisionTimer::new(),
             stale_after: Cell::new(stale_after),
             sticky: RefCell::new(sticky),
             keys: RefCell::new(keys),
@@ -97,7 +99,11 @@ impl ClusterWorker {
         view: &'v WorkerView,
         ctx: &PickContext,
     ) -> Result<Lease<'v>, NoEndpoint> {
+        let began = self.timer.begin();
         let picked = self.picker.borrow_mut().pick(&view.view.snapshot, ctx);
+        if let Some(began) = began {
+            self.counters.times.took(self.timer.since(began));
+        }
         self.count(&picked);
         picked
     }
