@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: measurements, always with the rivals in the same run.
 
-use crate::process::{self, cargo, command, root};
+use crate::process::{self, cargo, command, root, target};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -123,9 +123,4 @@ fn run_gateway(gateway: &Gateway) -> Result<()> {
 /// Where rivals and their builds are kept.
 fn lab() -> PathBuf {
     std::env::var_os("EVENKEEL_LAB").map_or_else(|| root().join("perf/lab"), PathBuf::from)
-}
-
-/// Where cargo puts what it builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |t| root().join(t))
 }

@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `bench`.
+//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `soak`, `bench`.
 //!
 //! They are a crate and not shell scripts so that they run the same on every machine that can
 //! build the product, and so that the style rules can have tests of their own.
@@ -7,6 +7,7 @@ mod bench;
 mod demo;
 mod install;
 mod process;
+mod soak;
 mod stopwatch;
 mod test;
 mod tidy;
@@ -32,6 +33,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Installs the `evenkeel` binary from this tree
     Install,
+    /// Loads a gateway for long, with clients that leave, endpoints that die, and reloads
+    Soak(soak::Arguments),
     /// Measures, always beside the rivals and in the same run
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Install => install::run(),
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),
     };
     match outcome {

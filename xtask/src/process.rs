@@ -13,6 +13,11 @@ pub(crate) fn root() -> PathBuf {
         .map_or_else(|| here.clone(), Path::to_path_buf)
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |t| root().join(t))
+}
+
 /// A command that starts in the repository's root and cannot ask anything.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
@@ -27,6 +32,16 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     command(&cargo, arguments)
+}
+
+/// The gateway as tests run it, built if need be.
+///
+/// # Errors
+///
+/// When it cannot be built.
+pub(crate) fn debug_binary() -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--locked", "--bin", "evenkeel"]))?;
+    Ok(target().join("debug/evenkeel"))
 }
 
 /// Runs a command to its end; its output goes where ours goes.

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
 
-use crate::process::{self, answers, cargo, command};
+use crate::process::{self, answers, cargo, command, debug_binary, target};
+use crate::soak;
 use crate::stopwatch::timed;
 use crate::tidy;
 use anyhow::{Context, Result, bail};
@@ -53,6 +54,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "bench-scripts",
         run: bench_scripts,
+    },
+    Step {
+        name: "clients",
+        run: clients,
+    },
+    Step {
+        name: "soak",
+        run: soak::short,
     },
     Step {
         name: "doc-tests",
@@ -177,6 +186,13 @@ fn bench_scripts() -> Result<()> {
         "perf/gateway",
     ];
     process::run(&mut command("python3", &arguments))
+}
+
+/// curl, Python's and Node's clients and a browser against the gateway.
+fn clients() -> Result<()> {
+    let mut clients = command("python3", &["-B", "tests/clients/run.py", "--binary"]);
+    clients.arg(debug_binary()?);
+    process::run(clients.arg("--room").arg(target().join("clients")))
 }
 
 fn doc_tests() -> Result<()> {

@@ -9,6 +9,7 @@ use std::task::{Context, Waker};
 
 use evenkeel_core::{Nanos, Serial, Signal, SignalSum};
 
+use super::keeping::Keeping;
 use crate::cluster::{EndpointCounters, Target};
 use crate::stream::Stream;
 use crate::upstream::Connected;
@@ -27,6 +28,7 @@ pub(crate) struct LocalEndpoint {
     heard: Cell<SignalSum>,
     /// The most recently used one last.
     idle: RefCell<Vec<Idle>>,
+    keeping: Cell<Keeping>,
 }
 
 #[derive(Debug)]
@@ -47,6 +49,7 @@ impl LocalEndpoint {
             serial,
             heard: Cell::default(),
             idle: RefCell::new(Vec::new()),
+            keeping: Cell::default(),
         }
     }
 
@@ -74,15 +77,24 @@ impl LocalEndpoint {
         silence: Silence,
     ) -> Option<Carrier> {
         loop {
-            let idle = self.idle.borrow_mut().pop()?;
+            let idle = {
+                let mut idle = self.idle.borrow_mut();
+                let age = now.since(idle.last()?.since);
+                if silence == Silence::AsAsked && !self.keeping.get().trusts(age, now) {
+                    // It is left to those that can do without it.
+                    return None;
+                }
+                idle.pop()?
+            };
             self.counters.connections(-1, 0);
-            let stream = &idle.connected.stream;
-            let is_usable = now.since(idle.since) < timeout
-                && is_silent(stream)
-                && (silence == Silence::AsNoticed || is_silent_now(stream));
-            if is_usable {
+            let (age, stream) = (now.since(idle.since), &idle.connected.stream);
+            if age >= timeout {
+                continue;
+            }
+            if is_silent(stream) && (silence == Silence::AsNoticed || is_silent_now(stream)) {
                 return Some(Carrier::new(self, idle.connected));
             }
+            self.keeping.set(self.keeping.get().ended(age, now));
         }
     }
 
@@ -101,7 +113,14 @@ impl LocalEndpoint {
     pub(crate) fn close_stale(&self, now: Nanos, timeout: Nanos) {
         let mut idle = self.idle.borrow_mut();
         let before = idle.len();
-        idle.retain(|idle| now.since(idle.since) < timeout && is_silent(&idle.connected.stream));
+        idle.retain(|idle| {
+            let age = now.since(idle.since);
+            let is_silent = is_silent(&idle.connected.stream);
+            if !is_silent {
+                self.keeping.set(self.keeping.get().ended(age, now));
+            }
+            is_silent && age < timeout
+        });
         let closed = before - idle.len();
         self.counters.connections(-(closed as i64), 0);
     }
@@ -120,7 +139,8 @@ pub(crate) enum Silence {
     /// As far as the runtime knows, from the last time that it asked the system about all connections.
     /// For requests that another connection may carry if this one turns out to have ended.
     AsNoticed,
-    /// The system is asked about this connection now, by one call.
+    /// The system is asked about this connection now, by one call, and one that has been idle for about
+    /// as long as the endpoint keeps them is not used.
     ///
     /// Always, however short it was idle: endpoints that close early are the ones that lose requests,
     /// and the call costs a fiftieth of what the request does.

@@ -2,6 +2,7 @@
 
 mod connect;
 mod endpoint;
+mod keeping;
 mod resolve;
 
 pub(crate) use connect::{Connected, Dial, connect};

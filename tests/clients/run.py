@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Real clients against `evenkeel serve`: brings them in where they are missing, starts two endpoints
+and a gateway, and runs each client.
+
+    run.py --binary target/debug/evenkeel --room target/clients
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+WHEELS = ["aiohttp==3.14.5", "requests==2.34.2"]
+PACKAGES = ["undici@7.30.2", "playwright-core@1.65.1"]
+PROGRAMS = {"curl": "curl", "node": "nodejs", "npm": "npm", "chromium": "chromium"}
+CONFIG = """
+[log]
+level = "error"
+[[listener]]
+address = "127.0.0.1:{port}"
+cluster = "web"
+  [[listener.route]]
+  path = "/secure"
+  redirect = {{ scheme = "https" }}
+  [[listener.route]]
+  path = "/sticky"
+  cluster = "sticky"
+[cluster.web]
+endpoints = [{endpoints}]
+[cluster.sticky]
+strategy = "round_robin"
+endpoints = [{endpoints}]
+[cluster.sticky.sticky]
+cookie = "ek"
+"""
+
+
+def install(room):
+    """Brings in what is missing; nothing when all is there."""
+    missing = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
+    if missing and os.geteuid() != 0:
+        sys.exit(f"clients: missing programs; run: sudo apt-get install {' '.join(missing)}")
+    if missing:
+        run(["apt-get", "update", "-qq"])
+        run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing],
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdout=subprocess.DEVNULL)
+    room.mkdir(parents=True, exist_ok=True)
+    # What a run left unfinished has no mark, and is made again.
+    mark, wanted = room / "installed", "\n".join(WHEELS + PACKAGES)
+    if mark.exists() and mark.read_text(encoding="utf-8") == wanted:
+        return
+    run([sys.executable, "-m", "venv", "--clear", str(room / "venv")])
+    run([str(room / "venv/bin/pip"), "install", "--quiet", *WHEELS])
+    run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--no-save", "--prefix", str(room),
+         *PACKAGES])
+    mark.write_text(wanted, encoding="utf-8")
+
+
+def run(command, **options):
+    """Runs a command to its end, which must be a good one."""
+    subprocess.run(command, stdin=subprocess.DEVNULL, timeout=300, check=True, **options)
+
+
+def free_port():
+    """A port that nobody has."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port, process):
+    """Waits until something listens there."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    sys.exit(f"clients: {process.args[0]} did not start")
+
+
+@contextlib.contextmanager
+def running(command, port):
+    """A program that listens on a port, for as long as the context lasts."""
+    process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    try:
+        wait_for(port, process)
+        yield process
+        if process.poll() is not None:
+            sys.exit(f"clients: {command[0]} ended with {process.returncode}")
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def clients(url, room):
+    """The commands that run the clients."""
+    return {
+        "curl": ["bash", str(HERE / "curl.sh"), url, str(room)],
+        "python": [str(room / "venv/bin/python"), "-B", str(HERE / "python_clients.py"), url],
+        "node": ["node", "--no-warnings", str(HERE / "node.mjs"), url, str(room)],
+        "browser": ["node", str(HERE / "browser.mjs"), url, str(room), shutil.which("chromium")],
+    }
+
+
+def main():
+    """Runs all clients, or those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--binary", required=True, type=pathlib.Path)
+    parser.add_argument("--room", required=True, type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    room, binary = arguments.room.resolve(), arguments.binary.resolve()
+    install(room)
+    python = room / "venv/bin/python"
+    port, first, second = free_port(), free_port(), free_port()
+    config = room / "clients.toml"
+    endpoints = ", ".join(f'"127.0.0.1:{each}"' for each in (first, second))
+    config.write_text(CONFIG.format(port=port, endpoints=endpoints), encoding="utf-8")
+    backend = [python, "-B", HERE / "backend.py"]
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.lower().endswith("_proxy")}
+    with running([*backend, "a", first], first), running([*backend, "b", second], second), \
+            running([binary, "serve", config], port):
+        for name, command in clients(f"http://127.0.0.1:{port}", room).items():
+            if not arguments.only or name in arguments.only.split(","):
+                run(command, env=environment)
+
+
+if __name__ == "__main__":
+    main()
