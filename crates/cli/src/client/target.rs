@@ -52,6 +52,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// A client, for what is found without its cluster.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        self.api.client()
+    }
+
     /// A client, and the cluster that is meant.
     pub(crate) async fn open(&self) -> Result<(Client, Cluster), Failure> {
         let client = self.api.client()?;

@@ -6,9 +6,12 @@ mod completions;
 mod demo;
 mod endpoint;
 mod events;
+mod explain;
 mod man;
+mod receipt_text;
 #[cfg(test)]
 mod reference;
+mod replay;
 mod serve;
 mod sim;
 mod strategies;
@@ -37,6 +40,8 @@ pub(crate) enum Command {
     Endpoint(endpoint::Endpoint),
     Strategy(strategy::Strategy),
     Events(events::Events),
+    Explain(explain::Explain),
+    Replay(replay::Replay),
     Backend(backend::Backend),
     Completions(completions::Completions),
     Man(man::Man),
@@ -53,6 +58,8 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Endpoint(command) => command.run(),
         Command::Strategy(command) => command.run(),
         Command::Events(command) => command.run(),
+        Command::Explain(command) => command.run(),
+        Command::Replay(command) => command.run(),
         Command::Backend(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),

@@ -135,6 +135,10 @@ async fn serve(config: &Config, file: Option<Source>) -> Outcome {
 async fn reload_on(hangup: &mut ReloadSignal, reloader: &Reloader) {
     loop {
         hangup.next().await;
+        // Whoever moves files of logs away says so by this signal.
+        for log in reloader.control().logs() {
+            log.reopen();
+        }
         // How it ended has been counted and logged.
         let _ = reloader.reload(OperatorChanges::Keep).await;
     }
