@@ -90,6 +90,7 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         ("listener", "address") => format!("[[listener]]\n{pair}\n"),
         ("listener", _) => format!("{listener}{pair}\n"),
         ("listener.route", _) => format!("{listener}[[listener.route]]\n{pair}\n"),
+        ("listener.tls", _) => format!("{listener}[[listener.tls]]\n{pair}\n"),
         ("listener.route.redirect", _) => {
             format!("{listener}[[listener.route]]\n[listener.route.redirect]\n{pair}\n")
         }

@@ -55,6 +55,7 @@ pub use model::scenario::{
     Variant,
 };
 pub use model::strategy_choice::StrategyChoice;
+pub use model::tls::{ClusterTls, Identity, ListenerTls};
 pub use reference::{reference, scenario_reference};
 pub use scenario::{load_scenario, parse_scenario};
 pub use schema::schema;

@@ -28,6 +28,7 @@ mod report;
 mod route;
 mod stream;
 mod timestamp;
+mod tls;
 mod upstream;
 mod worker;
 
@@ -43,3 +44,4 @@ pub use listener::{Listener, TurnedAway};
 pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};
 pub use timestamp::{parse_rfc3339, rfc3339};
+pub use tls::TlsError;

@@ -1,22 +1,32 @@
-//! A connection of either kind, to a client or to an endpoint.
+//! A connection of any kind, to a client or to an endpoint.
 //!
 //! Everything behind accepting and connecting works on this type, so that there is one relay, one
-//! pool and one buffer for TCP and for unix sockets. It adds a branch that a CPU predicts to calls
+//! pool and one buffer for TCP, unix sockets and what is secured over them. It adds a branch that a CPU predicts to calls
 //! that end in the kernel.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A connection of either kind.
+use crate::tls::TlsStream;
+
+/// A connection of any kind.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream>),
+    /// What is left where one was taken from.
+    Taken,
+}
+
+fn taken() -> io::Error {
+    io::ErrorKind::NotConnected.into()
 }
 
 impl Stream {
@@ -26,14 +36,17 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),
             Self::Unix(stream) => stream.poll_read_ready(cx),
+            Self::Tls(stream) => stream.poll_read_ready(cx),
+            Self::Taken => Poll::Ready(Err(taken())),
         }
     }
 
-    /// Writes as much as is taken at once.
+    /// Writes as much as is taken at once, to one that is not secured.
     pub(crate) fn try_write(&self, data: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.try_write(data),
             Self::Unix(stream) => stream.try_write(data),
+            Self::Tls(_) | Self::Taken => Err(taken()),
         }
     }
 
@@ -41,15 +54,30 @@ impl Stream {
     pub(crate) fn set_nodelay(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_nodelay(true),
-            Self::Unix(_) => Ok(()),
+            Self::Unix(_) | Self::Taken => Ok(()),
+            Self::Tls(stream) => stream.below().set_nodelay(),
         }
     }
 
     /// The socket, for its options.
-    pub(crate) fn socket(&self) -> SockRef<'_> {
+    ///
+    /// # Errors
+    ///
+    /// Where the stream was taken.
+    pub(crate) fn socket(&self) -> io::Result<SockRef<'_>> {
         match self {
-            Self::Tcp(stream) => SockRef::from(stream),
-            Self::Unix(stream) => SockRef::from(stream),
+            Self::Tcp(stream) => Ok(SockRef::from(stream)),
+            Self::Unix(stream) => Ok(SockRef::from(stream)),
+            Self::Tls(stream) => stream.below().socket(),
+            Self::Taken => Err(taken()),
+        }
+    }
+
+    /// Sees to it that the connection ends with a reset, and what was written and not sent is lost.
+    pub(crate) fn reset_at_end(&self) {
+        if let Ok(socket) = self.socket() {
+            // One that has failed already needs it no more.
+            let _ = socket.set_linger(Some(Duration::ZERO));
         }
     }
 }
@@ -64,6 +92,8 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, space),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, space),
+            Self::Tls(stream) => stream.poll_read(cx, space),
+            Self::Taken => Poll::Ready(Err(taken())),
         }
     }
 }
@@ -78,6 +108,25 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, data),
+            Self::Tls(stream) => stream.poll_write(cx, data),
+            Self::Taken => Poll::Ready(Err(taken())),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            // It makes records of what it is given, so pieces would only be small records.
+            Self::Tls(stream) => {
+                let first = parts.iter().find(|part| !part.is_empty());
+                stream.poll_write(cx, first.map_or(&[], |part| part))
+            }
+            Self::Taken => Poll::Ready(Err(taken())),
         }
     }
 
@@ -85,6 +134,8 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
             Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => stream.poll_send(cx),
+            Self::Taken => Poll::Ready(Err(taken())),
         }
     }
 
@@ -92,6 +143,8 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => stream.poll_shutdown(cx),
+            Self::Taken => Poll::Ready(Err(taken())),
         }
     }
 }

@@ -12,6 +12,8 @@
 
 #![deny(missing_docs)]
 
+#[cfg(feature = "gateway")]
+mod authority;
 mod client;
 mod deadline;
 #[cfg(feature = "gateway")]
@@ -22,6 +24,8 @@ mod message;
 mod silent;
 mod upstream;
 
+#[cfg(feature = "gateway")]
+pub use authority::Authority;
 pub use client::RawClient;
 pub use deadline::{Deadline, PATIENCE, eventually};
 #[cfg(feature = "gateway")]

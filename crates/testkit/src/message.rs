@@ -155,7 +155,8 @@ pub struct Response {
 
 impl Response {
     /// Reads a response to a request of this method: it and its length, none while there is no head.
-    pub(crate) fn read(bytes: &[u8], method: &str) -> Option<(Self, usize)> {
+    #[must_use]
+    pub fn read(bytes: &[u8], method: &str) -> Option<(Self, usize)> {
         let (head, length) = Head::split(bytes)?;
         let status = head
             .line

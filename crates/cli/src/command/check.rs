@@ -1,8 +1,9 @@
 //! `evenkeel check`: is a configuration right, and if not, where.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use evenkeel_config::{Config, LoadError, Report};
+use evenkeel_gateway::Gateway;
 use serde_json::json;
 
 use super::serve::refused;
@@ -35,6 +36,10 @@ impl Check {
             return output::print_json(&evenkeel_config::schema());
         };
         let loaded = evenkeel_config::load(path);
+        if let Ok(loaded) = &loaded {
+            Gateway::check_files(&loaded.config)
+                .map_err(|error| self.unusable(path, &error.to_string()))?;
+        }
         match (loaded, self.format) {
             (Ok(loaded), Format::Json) => output::print_json(&loaded.report.to_json()),
             (Ok(loaded), Format::Text) => {
@@ -47,15 +52,31 @@ impl Check {
                 Err(Failure::silent(Code::Config))
             }
             (Err(LoadError::Unreadable(line)), Format::Json) => {
-                let file = path.display().to_string();
-                output::print_json(&json!([{
-                    "file": file, "line": null, "column": null,
-                    "severity": "error", "message": line, "help": null,
-                }]))?;
+                print_line(path, &line)?;
                 Err(Failure::config(line))
             }
         }
     }
+
+    /// A file that the configuration names and that cannot be used.
+    fn unusable(&self, path: &Path, line: &str) -> Failure {
+        match self.format {
+            Format::Json => match print_line(path, line) {
+                Ok(()) => Failure::config(line),
+                Err(failure) => failure,
+            },
+            Format::Text => Failure::config(line),
+        }
+    }
+}
+
+/// A mistake that has no place in the file.
+fn print_line(path: &Path, line: &str) -> Outcome {
+    let file = path.display().to_string();
+    output::print_json(&json!([{
+        "file": file, "line": null, "column": null,
+        "severity": "error", "message": line, "help": null,
+    }]))
 }
 
 /// The report, and how many mistakes it holds: a long one is easier begun with that in mind.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use evenkeel_admin::{Fingerprint, Reloader};
 use evenkeel_config::{Config, LoadError};
-use evenkeel_gateway::{Control, Gateway, OperatorChanges};
+use evenkeel_gateway::{Control, Gateway, OperatorChanges, StartError};
 
 use crate::exit::{Code, Failure};
 use crate::host::{EndSignal, EndSignals, ReloadSignal, event_loop, seed};
@@ -97,7 +97,10 @@ async fn serve(config: &Config, file: Option<Source>) -> Outcome {
     };
     let gateway = Gateway::start(config, seed()?)
         .await
-        .map_err(Failure::runtime)?;
+        .map_err(|error| match error {
+            StartError::Tls { .. } => Failure::config(error),
+            error => Failure::runtime(error),
+        })?;
     let control = gateway.control();
     let reloader = match file {
         Some((path, seen)) => Reloader::of_file(control.clone(), path, seen),

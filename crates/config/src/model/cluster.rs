@@ -8,6 +8,7 @@ use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, WeightRules};
 use super::hash::KeyRules;
 use super::retry::Retry;
 use super::strategy_choice::StrategyChoice;
+use super::tls::ClusterTls;
 
 /// A set of endpoints with one strategy and its policies.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Cluster {
     pub endpoints: Vec<Endpoint>,
     /// Below which share of healthy endpoints all of them are used.
     pub panic: PanicThreshold,
+    /// How endpoints are spoken to over TLS; none: in the clear.
+    pub tls: Option<ClusterTls>,
     /// The PROXY header that endpoints are sent first; none: none.
     pub proxy_protocol: Option<ProxyProtocol>,
     /// What is taken for the key of a request.
@@ -50,6 +53,7 @@ impl Cluster {
             strategy: StrategyChoice::default(),
             endpoints: Vec::new(),
             panic: PanicThreshold::default(),
+            tls: None,
             proxy_protocol: None,
             keys: KeyRules::default(),
             views: Vec::new(),

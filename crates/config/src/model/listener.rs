@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::route::Route;
+use super::tls::ListenerTls;
 use crate::Network;
 use crate::value::listen_address::ListenAddress;
 
@@ -19,6 +20,8 @@ pub struct Listener {
     pub protocol: Protocol,
     /// Whether a PROXY header comes first, and says who the peer is.
     pub proxy_protocol: bool,
+    /// The certificates by which it speaks TLS; none: it does not.
+    pub tls: Vec<ListenerTls>,
     /// The cluster for requests that no route takes, which exists; none: they get 404.
     pub cluster: Option<Arc<str>>,
     /// The routes, in the order in which they are tried; at most [`Route::MAX`].
@@ -43,6 +46,7 @@ impl Listener {
             address,
             protocol: Protocol::Http,
             proxy_protocol: false,
+            tls: Vec::new(),
             cluster: None,
             routes: Vec::new(),
             half_close: true,

@@ -8,3 +8,4 @@ pub(crate) mod retry;
 pub(crate) mod route;
 pub(crate) mod scenario;
 pub(crate) mod strategy_choice;
+pub(crate) mod tls;

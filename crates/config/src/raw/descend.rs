@@ -42,6 +42,9 @@ impl Walk<'_> {
         let Some(entry) = section.get(name) else {
             return Vec::new();
         };
+        if entry.key.off && matches!(entry.value.get_ref(), DeValue::Boolean(false)) {
+            return Vec::new();
+        }
         let DeValue::Array(list) = entry.value.get_ref() else {
             let path = section.key_path(name);
             self.error(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{endpoint, hash, retry, strategy, weights};
+use super::{endpoint, hash, retry, strategy, tls, weights};
 use crate::Mistake;
 use crate::model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
 use crate::model::listener::Listener;
@@ -60,6 +60,7 @@ pub(super) fn policies(walk: &mut Walk<'_>, name: Arc<str>, section: &Section<'_
     let timeout = timeout(walk, section);
     let strategy = strategy::strategy(walk, section).unwrap_or_default();
     Cluster {
+        tls: tls::cluster(walk, section),
         proxy_protocol: proxy_protocol(walk, section),
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use toml::de::DeValue;
 
 use super::route::{Named, routes};
+use super::tls;
 use crate::model::listener::{Limits, Listener, Protocol};
 use crate::raw::descend::Sub;
 use crate::raw::kind::Kind;
@@ -83,6 +84,7 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
     }
     let mut listener = Listener {
         protocol,
+        tls: tls::listener(walk, section),
         proxy_protocol: walk.flag(section, "proxy_protocol").unwrap_or(false),
         cluster,
         routes: routes(walk, section, &mut clusters),

@@ -11,6 +11,7 @@ mod retry;
 mod route;
 pub(crate) mod scenario;
 pub(crate) mod strategy;
+mod tls;
 mod weights;
 
 pub(crate) use process::check_admin;

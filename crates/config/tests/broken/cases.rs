@@ -99,8 +99,16 @@ pub(super) const LISTENER: &[Case] = &[
     ]),
     ("proxy_protocol = false", &[]),
     ("tls = []", &[]),
-    ("tls = [{certificate=\"a\"}]", &[
-        "3:1 error: listener.tls is not supported yet",
+    ("tls = false", &[]),
+    ("tls = { certificate = \"a\" }", &[
+        "3:7 error: listener.tls is not a list of tables",
+    ]),
+    ("tls = [{ certificate = \"a.pem\" }, { key = \"a.key\", client_ca = \"\" }]", &[
+        "3:8 error: listener.tls has no key",
+        "3:24 error: the file \"a.pem\" of listener.tls.certificate cannot be used: entity not found",
+        "3:35 error: listener.tls has no certificate",
+        "3:43 error: the file \"a.key\" of listener.tls.key cannot be used: entity not found",
+        "3:64 error: the file \"\" of listener.tls.client_ca cannot be used: entity not found",
     ]),
     ("route = [{}]", &[
         "3:10 error: the route leads nowhere",
@@ -255,6 +263,14 @@ pub(super) const CLUSTER: &[Case] = &[
     ]),
     ("protocol = \"http2\"", &[
         "6:12 error: cluster.web.protocol = \"http2\" is not supported yet",
+    ]),
+    ("tls = false", &[]),
+    ("tls = {}", &[]),
+    ("tls = { server_name = \"*.a\", ca = \"ca.pem\", key = \"k.pem\" }", &[
+        "6:7 error: cluster.web.tls has no certificate",
+        "6:23 error: cluster.web.tls.server_name: \"*.a\" is a pattern, not one name",
+        "6:35 error: the file \"ca.pem\" of cluster.web.tls.ca cannot be used: entity not found",
+        "6:51 error: the file \"k.pem\" of cluster.web.tls.key cannot be used: entity not found",
     ]),
     ("proxy_protocol = \"v1\"", &[]),
     ("proxy_protocol = false", &[]),

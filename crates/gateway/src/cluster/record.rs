@@ -22,6 +22,7 @@ use crate::affinity::Tags;
 use crate::clock::time_of_day;
 use crate::key::KeyReader;
 use crate::report::{self, Weighing};
+use crate::tls::ClientTls;
 
 /// A cluster: its members, what is published of them, and what has been counted.
 #[derive(Debug)]
@@ -78,11 +79,15 @@ impl Cluster {
     /// # Errors
     ///
     /// When an endpoint id is listed twice.
-    pub(crate) fn new(config: config::Cluster, site: &Arc<Site>) -> Result<Self, DuplicateId> {
+    pub(crate) fn new(
+        config: config::Cluster,
+        site: &Arc<Site>,
+        tls: Option<Arc<ClientTls>>,
+    ) -> Result<Self, DuplicateId> {
         let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
         site.settle(&mut membership, &config);
         membership.replace(config.endpoints.clone())?;
-        let policies = Policies::from(&config);
+        let policies = Policies::new(&config, tls);
         let mut targets = BTreeMap::new();
         let mut since = BTreeMap::new();
         let view = view(&mut membership, policies.clone(), &mut targets, &mut since);
@@ -253,6 +258,7 @@ impl Cluster {
         config: config::Cluster,
         forget: bool,
         names: &BTreeMap<Arc<str>, SocketAddr>,
+        tls: Option<Arc<ClientTls>>,
     ) -> Result<(), DuplicateId> {
         let mut duplicate = None;
         let _ = self.change(|state| {
@@ -284,7 +290,7 @@ impl Cluster {
             state.membership.set_strategy(strategy);
             self.site.settle(&mut state.membership, &config);
             state.weighing = Weighing::configured(state.weighing.take(), config.dynamic_weights);
-            state.policies = Policies::from(&config);
+            state.policies = Policies::new(&config, tls);
             self.set_budget(config.retry.budget);
             (state.config, state.overrides) = (config, overrides);
             Some(())

@@ -11,6 +11,7 @@ use super::target::Target;
 use crate::affinity::{Sticky, Tags};
 use crate::key::KeyReader;
 use crate::report::Listens;
+use crate::tls::ClientTls;
 
 /// One published version of a cluster: all that forwarding a request needs to know.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Policies {
     pub idle_timeout: Nanos,
     /// For a connection without a request.
     pub pool_idle_timeout: Nanos,
+    /// How they are spoken to over TLS.
+    pub(crate) tls: Option<Arc<ClientTls>>,
     /// The PROXY header that endpoints are sent first.
     pub proxy_protocol: Option<ProxyVersion>,
     /// What is to be heard of endpoints.
@@ -90,8 +93,8 @@ impl RetryRules {
     }
 }
 
-impl From<&config::Cluster> for Policies {
-    fn from(cluster: &config::Cluster) -> Self {
+impl Policies {
+    pub(super) fn new(cluster: &config::Cluster, tls: Option<Arc<ClientTls>>) -> Self {
         let sticky = cluster.sticky.as_ref();
         let (retry, timeout) = (&cluster.retry, &cluster.timeout);
         Self {
@@ -113,6 +116,7 @@ impl From<&config::Cluster> for Policies {
                 None => timeout.pool_idle.into(),
                 Some(_) => Nanos(0),
             },
+            tls,
             proxy_protocol: cluster.proxy_protocol.map(|version| match version {
                 config::ProxyProtocol::V1 => ProxyVersion::V1,
                 config::ProxyProtocol::V2 => ProxyVersion::V2,

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
@@ -55,6 +54,7 @@ pub(crate) fn serve(
     let mut client = Client {
         worker: Rc::clone(worker),
         trusted: false,
+        proto: "http",
         entry,
         address: None,
         destination: None,
@@ -100,6 +100,8 @@ pub(super) struct Client {
     pub(super) trusted: bool,
     /// The decisions made for the request in hand.
     pub(super) trace: Trace,
+    /// The scheme that it speaks.
+    pub(super) proto: &'static str,
     /// What happens to the request in hand, for the access log.
     pub(super) notes: Noted,
     /// The client has ended its side.
@@ -168,6 +170,8 @@ impl Client {
         Dial {
             timeout: policies.connect_timeout,
             greeting,
+            tls: policies.tls.clone(),
+            buffers: Rc::clone(&self.worker.buffers),
         }
     }
 
@@ -175,7 +179,7 @@ impl Client {
     #[cold]
     fn greeting(&self, version: ProxyVersion) -> Box<[u8]> {
         let said = self.destination.as_deref().copied();
-        let here = || self.stream.socket().local_addr().ok()?.as_socket();
+        let here = || self.stream.socket().ok()?.local_addr().ok()?.as_socket();
         let both = self.address.zip(said.or_else(here));
         let addresses = both.map(|(source, destination)| Addresses {
             source,
@@ -274,8 +278,11 @@ impl Client {
     /// Ready when the system has noted an error of a connection that is not read at the moment.
     #[cold]
     fn poll_reset(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.alarm.looks_in(LOOK_EVERY) && !matches!(self.stream.socket().take_error(), Ok(None))
-        {
+        let has_error = || {
+            let noted = self.stream.socket().and_then(|socket| socket.take_error());
+            !matches!(noted, Ok(None))
+        };
+        if self.alarm.looks_in(LOOK_EVERY) && has_error() {
             return Poll::Ready(());
         }
         // Sees to it that the look wakes this task.
@@ -346,8 +353,7 @@ impl Client {
     /// Sees to it that the connection ends with a reset. Nothing else tells a client of HTTP/1.0 that
     /// an answer without a length was cut.
     pub(super) fn reset_at_end(&self) {
-        // A connection that has failed already needs it no more.
-        let _ = self.stream.socket().set_linger(Some(Duration::ZERO));
+        self.stream.reset_at_end();
     }
 
     /// Ends our side, and reads on for a while so that the answer is not lost.

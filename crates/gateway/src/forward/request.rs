@@ -91,7 +91,7 @@ impl Request {
         let mut out = worker.buffers.output();
         let via = Forward {
             client: &client.peer,
-            proto: "http",
+            proto: client.proto,
             trusted: client.trusted,
             request_id: id,
             fallback_host: "localhost",

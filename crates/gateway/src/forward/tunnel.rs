@@ -8,7 +8,6 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use tokio::io::AsyncWrite;
@@ -146,8 +145,7 @@ impl<'t> Tunnel<'t> {
             TunnelEnd::Endpoint => &self.client,
             TunnelEnd::InOrder | TunnelEnd::Idle => return,
         };
-        // One that has broken too needs it no more.
-        let _ = other.stream.socket().set_linger(Some(Duration::ZERO));
+        other.stream.reset_at_end();
     }
 }
 

@@ -7,6 +7,7 @@ use evenkeel_config::Config;
 
 use crate::cluster::Cluster;
 use crate::listener::{Door, Listener};
+use crate::tls::TlsSettings;
 
 /// How long connections are still accepted once we are no longer ready, at most: those who send
 /// requests learn of it by their next look at `/readyz`.
@@ -17,6 +18,8 @@ const GRACE_MAX: Duration = Duration::from_secs(5);
 pub(crate) struct Plan {
     /// What it was made of.
     pub(crate) config: Config,
+    /// The files that TLS is spoken by.
+    pub(crate) tls: TlsSettings,
     /// In the order of the configuration.
     pub(crate) clusters: Box<[Arc<Cluster>]>,
     /// In the order of the configuration; they name clusters by their place here.
@@ -25,16 +28,26 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// A plan of clusters and doors that are in the order of the configuration.
-    pub(crate) fn new(config: Config, clusters: Vec<Arc<Cluster>>, doors: Vec<Arc<Door>>) -> Self {
+    pub(crate) fn new(
+        config: Config,
+        tls: TlsSettings,
+        clusters: Vec<Arc<Cluster>>,
+        doors: Vec<Arc<Door>>,
+    ) -> Self {
         let place = |name: &str| clusters.iter().position(|cluster| cluster.name() == name);
         let listeners = config
             .listeners
             .iter()
             .zip(doors)
-            .map(|(listener, door)| Arc::new(Listener::new(listener, door, place)))
+            .enumerate()
+            .map(|(at, (listener, door))| {
+                let tls = tls.listener(at);
+                Arc::new(Listener::new(listener, door, tls, place))
+            })
             .collect();
         Self {
             listeners,
+            tls,
             clusters: clusters.into(),
             config,
         }

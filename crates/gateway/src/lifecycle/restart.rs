@@ -21,11 +21,18 @@ pub enum Task {
     Latencies,
     /// Has weights follow the load of endpoints.
     Weights,
+    /// Looks for certificates that have been replaced.
+    Certificates,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Resolver, Self::Latencies, Self::Weights];
+    pub const ALL: [Self; 4] = [
+        Self::Resolver,
+        Self::Latencies,
+        Self::Weights,
+        Self::Certificates,
+    ];
 
     /// The label value.
     #[must_use]
@@ -34,6 +41,7 @@ impl Task {
             Self::Resolver => "resolver",
             Self::Latencies => "latencies",
             Self::Weights => "weights",
+            Self::Certificates => "certificates",
         }
     }
 }

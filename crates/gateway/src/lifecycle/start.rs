@@ -23,6 +23,7 @@ use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
 use crate::report::follow_weights;
+use crate::tls::{TlsError, TlsSettings, follow_files};
 use crate::upstream::{FIRST_LOOKUP, Resolver};
 use crate::worker::{self, Command, Sockets, WorkerHandle};
 
@@ -58,6 +59,14 @@ pub enum StartError {
         /// Why not.
         error: io::Error,
     },
+    /// A file of TLS cannot be used.
+    #[error("{whose}: {error}")]
+    Tls {
+        /// The listener or the cluster.
+        whose: String,
+        /// Which file, and why not.
+        error: TlsError,
+    },
     /// The system gives no thread.
     #[error("cannot start a worker: {0}")]
     Worker(#[from] io::Error),
@@ -84,13 +93,14 @@ impl Gateway {
     pub async fn start(config: &Config, seed: u64) -> Result<Self, StartError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let count = config.runtime.workers.count(cores);
-        let clusters = clusters(config)?;
+        let tls = TlsSettings::load(config, &TlsSettings::default())?;
+        let clusters = clusters(config, &tls)?;
         let clock = Clock::start();
         let access = access_log(config, clock)?;
         let receipts = receipts(config, clock)?;
         let (doors, sockets) = listen(config, count)?;
         let listeners = doors.len();
-        let plan = Arc::new(Plan::new(config.clone(), clusters, doors));
+        let plan = Arc::new(Plan::new(config.clone(), tls, clusters, doors));
         let plan = Arc::new(Published::new(plan));
         let shared = Arc::new(Shared {
             clock,
@@ -140,9 +150,22 @@ impl Gateway {
                         let shared = shared();
                         async move { follow_weights(&shared.plan, shared.clock).await }
                     }),
+                    restarts.keep(Task::Certificates, || {
+                        let shared = shared();
+                        async move { follow_files(&shared.plan).await }
+                    }),
                 );
             }),
         })
+    }
+
+    /// Reads the files that a configuration names for TLS, as a start would.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be used, or a key is not that of its certificate.
+    pub fn check_files(config: &Config) -> Result<(), StartError> {
+        TlsSettings::load(config, &TlsSettings::default()).map(|_| ())
     }
 
     /// The hold by which it is seen and steered.
@@ -233,12 +256,12 @@ fn receipts(config: &Config, clock: Clock) -> Result<Option<Arc<Receipts>>, Star
     opened.transpose()
 }
 
-fn clusters(config: &Config) -> Result<Vec<Arc<Cluster>>, StartError> {
+fn clusters(config: &Config, tls: &TlsSettings) -> Result<Vec<Arc<Cluster>>, StartError> {
     let clusters = config.clusters.iter();
     let site = Arc::new(Site::new(&config.runtime));
     clusters
         .map(|cluster| {
-            let made = Cluster::new(cluster.clone(), &site);
+            let made = Cluster::new(cluster.clone(), &site, tls.cluster(&cluster.name));
             made.map(Arc::new).map_err(|error| StartError::Duplicate {
                 cluster: Arc::clone(&cluster.name),
                 error,

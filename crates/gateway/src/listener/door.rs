@@ -29,11 +29,18 @@ pub enum TurnedAway {
     Descriptors,
     /// It did not begin with the PROXY header that the listener requires.
     ProxyHeader,
+    /// The handshake of TLS failed.
+    Handshake,
 }
 
 impl TurnedAway {
     /// All reasons.
-    pub const ALL: [Self; 3] = [Self::Limit, Self::Descriptors, Self::ProxyHeader];
+    pub const ALL: [Self; 4] = [
+        Self::Limit,
+        Self::Descriptors,
+        Self::ProxyHeader,
+        Self::Handshake,
+    ];
 
     /// The label value.
     #[must_use]
@@ -42,6 +49,7 @@ impl TurnedAway {
             Self::Limit => "limit",
             Self::Descriptors => "descriptors",
             Self::ProxyHeader => "proxy_header",
+            Self::Handshake => "tls_handshake",
         }
     }
 }

@@ -13,6 +13,7 @@ use evenkeel_core::Nanos;
 use evenkeel_http1::Limits;
 
 use crate::route::RouteTable;
+use crate::tls::ServerTls;
 
 pub(crate) use accept::{DoorBell, RETRY_AFTER, accept};
 pub(crate) use bind::{Bound, bind};
@@ -28,6 +29,8 @@ pub struct Listener {
     /// The place of the cluster among those of the same plan.
     pub(crate) cluster: Option<usize>,
     pub(crate) routes: RouteTable,
+    /// How it is secured.
+    pub(crate) tls: Option<Arc<ServerTls>>,
     pub(crate) config: config::Listener,
     pub(crate) limits: Limits,
     pub(crate) half_close: bool,
@@ -41,12 +44,14 @@ impl Listener {
     pub(crate) fn new(
         config: &config::Listener,
         door: Arc<Door>,
+        tls: Option<Arc<ServerTls>>,
         place: impl Fn(&str) -> Option<usize>,
     ) -> Self {
         let limits = &config.limits;
         Self {
             name: Arc::clone(&config.name),
             door,
+            tls,
             cluster: config.cluster.as_deref().and_then(&place),
             routes: RouteTable::new(&config.routes, place),
             limits: Limits {
@@ -89,7 +94,8 @@ impl Listener {
 
     /// Whether the first byte of a connection is one of HTTP.
     pub(crate) fn begins_with_http(&self) -> bool {
-        self.config.protocol == config::Protocol::Http && !self.config.proxy_protocol
+        let is_http = self.config.protocol == config::Protocol::Http;
+        is_http && !self.config.proxy_protocol && self.tls.is_none()
     }
 
     pub(crate) fn door(&self) -> &Arc<Door> {

@@ -15,6 +15,7 @@ use crate::cluster::{Cluster, Site};
 use crate::event::{Event, EventKind};
 use crate::lifecycle::{Control, Plan, StartError, bind_listener};
 use crate::listener::{Bound, Door};
+use crate::tls::TlsSettings;
 use crate::upstream::{FIRST_LOOKUP, lookup};
 use crate::worker::{Command, Sockets};
 
@@ -86,6 +87,7 @@ impl Control {
         let old = self.shared.plan.load();
         let diff = Diff::between(&old.config, config);
         config.clusters.iter().try_for_each(check_ids)?;
+        let tls = TlsSettings::load(config, &old.tls)?;
         let bound = self.bind(config, &diff)?;
         let names = new_names(config, &old.config);
         let names = tokio::time::timeout(FIRST_LOOKUP, lookup(names)).await;
@@ -94,9 +96,14 @@ impl Control {
 
         // Nothing fails from here on.
         let forget = operators == OperatorChanges::Forget;
-        let clusters = clusters(config, &diff, &old, forget, &names)?;
+        let clusters = clusters(config, &diff, &old, forget, &names, &tls)?;
         let (doors, sockets) = deal(&diff, &old, bound, self.workers.len());
-        let plan = Arc::new(Plan::new(in_force(&old.config, config), clusters, doors));
+        let plan = Arc::new(Plan::new(
+            in_force(&old.config, config),
+            tls,
+            clusters,
+            doors,
+        ));
         tell_of_overrides(&old, &plan);
         self.shared.plan.publish(Arc::clone(&plan));
         self.adopt(&plan, sockets).await;
@@ -156,6 +163,7 @@ fn clusters(
     old: &Plan,
     forget: bool,
     names: &BTreeMap<Arc<str>, SocketAddr>,
+    tls: &TlsSettings,
 ) -> Result<Vec<Arc<Cluster>>, StartError> {
     let mut clusters = Vec::with_capacity(config.clusters.len());
     // Who we are stays until the next start.
@@ -166,12 +174,15 @@ fn clusters(
             error,
         };
         let cluster = match origin {
-            Origin::New => Arc::new(Cluster::new(wanted.clone(), &site).map_err(duplicate)?),
+            Origin::New => Arc::new(
+                Cluster::new(wanted.clone(), &site, tls.cluster(&wanted.name))
+                    .map_err(duplicate)?,
+            ),
             Origin::Kept(place) | Origin::Changed(place) => Arc::clone(&old.clusters[*place]),
         };
         if forget || !matches!(origin, Origin::Kept(_)) {
             cluster
-                .configure(wanted.clone(), forget, names)
+                .configure(wanted.clone(), forget, names, tls.cluster(&wanted.name))
                 .map_err(duplicate)?;
         }
         clusters.push(cluster);

@@ -1,6 +1,7 @@
 //! Opening a connection.
 
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use evenkeel_core::Nanos;
@@ -11,6 +12,8 @@ use crate::clock::duration;
 use crate::cluster::{Place, Target};
 use crate::descriptors::{Descriptors, Held, Side};
 use crate::stream::Stream;
+use crate::tls::{ClientTls, TlsFault, TlsStream};
+use crate::worker::buffer::{BufferPool, Inbox};
 
 /// The process, or the system, has no descriptor left; the same number on all systems that this is
 /// built for.
@@ -24,6 +27,8 @@ pub(crate) enum ConnectError {
     Unresolved,
     #[error("{0}")]
     Io(#[from] io::Error),
+    #[error("no secure connection: {0}")]
+    Tls(TlsFault),
     #[error("no connection within the time limit")]
     Timeout,
     #[error("the gateway has as many connections as it has descriptors for")]
@@ -44,6 +49,8 @@ impl ConnectError {
                 ProxyError::ConnectionTimeout
             }
             Self::Io(_) => ProxyError::ConnectionRefused,
+            Self::Tls(TlsFault::InvalidCertificate(_)) => ProxyError::TlsCertificateError,
+            Self::Tls(_) => ProxyError::TlsProtocolError,
             Self::Timeout => ProxyError::ConnectionTimeout,
             Self::NoDescriptor => ProxyError::ConnectionLimitReached,
         }
@@ -65,6 +72,10 @@ pub(crate) struct Dial {
     pub(crate) timeout: Nanos,
     /// What is sent first, before anything else: a PROXY header; empty: nothing.
     pub(crate) greeting: Box<[u8]>,
+    /// How it is secured then.
+    pub(crate) tls: Option<Arc<ClientTls>>,
+    /// Where what comes on it is put.
+    pub(crate) buffers: Rc<BufferPool>,
 }
 
 /// Opens a connection that sends small writes at once.
@@ -76,22 +87,50 @@ pub(crate) async fn connect(
     let place = target.place().ok_or(ConnectError::Unresolved)?;
     let held = descriptors.hold(Side::Endpoint);
     let held = held.ok_or(ConnectError::NoDescriptor)?;
-    let stream = tokio::time::timeout(duration(dial.timeout), open(&place))
+    let opening = async {
+        let stream = open(&place).await?;
+        stream.set_nodelay()?;
+        if !dial.greeting.is_empty() && stream.try_write(&dial.greeting)? < dial.greeting.len() {
+            // The buffer of a new connection has room for it.
+            return Err(ConnectError::Io(io::ErrorKind::WriteZero.into()));
+        }
+        match &dial.tls {
+            None => Ok(stream),
+            Some(tls) => Box::pin(secure(stream, tls, target, &dial.buffers)).await,
+        }
+    };
+    let stream = tokio::time::timeout(duration(dial.timeout), opening)
         .await
         .map_err(|_| ConnectError::Timeout)?
-        .map_err(|error| match error.raw_os_error() {
-            Some(EMFILE | ENFILE) => ConnectError::NoDescriptor,
-            _ => error.into(),
+        .map_err(|error| match error {
+            ConnectError::Io(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
+                ConnectError::NoDescriptor
+            }
+            error => error,
         })?;
-    stream.set_nodelay()?;
-    if !dial.greeting.is_empty() && stream.try_write(&dial.greeting)? < dial.greeting.len() {
-        // The buffer of a new connection has room for it.
-        return Err(ConnectError::Io(io::ErrorKind::WriteZero.into()));
-    }
     Ok(Connected {
         stream,
         _held: held,
     })
+}
+
+/// Makes the handshake with an endpoint.
+async fn secure(
+    below: Stream,
+    tls: &ClientTls,
+    target: &Target,
+    buffers: &Rc<BufferPool>,
+) -> Result<Stream, ConnectError> {
+    let connection = tls.begin(target).map_err(ConnectError::Tls)?;
+    let wire = Inbox::new(buffers);
+    let mut stream = Box::new(TlsStream::new(below, connection, wire));
+    match stream.shake_hands().await {
+        Ok(()) => Ok(Stream::Tls(stream)),
+        Err(error) => Err(match error.downcast::<TlsFault>() {
+            Ok(error) => ConnectError::Tls(error),
+            Err(error) => ConnectError::Io(error),
+        }),
+    }
 }
 
 async fn open(place: &Place) -> io::Result<Stream> {

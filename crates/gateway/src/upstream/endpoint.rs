@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use evenkeel_core::{Nanos, Serial, Signal, SignalSum};
+use socket2::SockRef;
 
 use super::keeping::Keeping;
 use crate::cluster::{EndpointCounters, Target};
@@ -149,7 +150,8 @@ pub(crate) enum Silence {
 
 /// Whether nothing has come in since the last answer, as far as the system knows.
 fn is_silent_now(stream: &Stream) -> bool {
-    let peeked = stream.socket().peek(&mut [MaybeUninit::uninit()]);
+    let peek = |socket: SockRef<'_>| socket.peek(&mut [MaybeUninit::uninit()]);
+    let peeked = stream.socket().and_then(peek);
     peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 

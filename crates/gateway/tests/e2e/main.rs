@@ -30,6 +30,8 @@ mod smuggling;
 mod start;
 mod sticky;
 mod tcp;
+mod tls;
+mod tls_upstream;
 mod unix_listeners;
 mod unix_sockets;
 mod upgrade;

@@ -1,0 +1,106 @@
+//! What endpoints must prove.
+
+use std::sync::Arc;
+
+use evenkeel_config::ClusterTls;
+use evenkeel_core::Published;
+use rustls::pki_types::ServerName;
+use rustls::sign::SingleCertAndKey;
+use rustls::{ClientConfig, ClientConnection};
+
+use super::files::{Watched, authorities, certified};
+use super::{HTTP1, TlsError, provider};
+use crate::cluster::{Host, Target};
+
+/// How a cluster's endpoints are spoken to, by the newest files that were right.
+#[derive(Debug)]
+pub(crate) struct ClientTls {
+    tls: ClusterTls,
+    current: Published<ClientConfig>,
+    files: Watched,
+}
+
+/// The same settings with the same files are one.
+impl PartialEq for ClientTls {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for ClientTls {}
+
+impl ClientTls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be read, or the key is not that of the certificate.
+    pub(super) fn load(tls: &ClusterTls) -> Result<Self, TlsError> {
+        let identity = tls.identity.as_ref();
+        let pair = identity.map(|identity| [&identity.certificate, &identity.key]);
+        let paths = pair.into_iter().flatten().chain(&tls.ca);
+        let files = Watched::new(paths.map(Arc::clone).collect());
+        let config = config(tls)?;
+        Ok(Self {
+            tls: tls.clone(),
+            current: Published::new(Arc::new(config)),
+            files,
+        })
+    }
+
+    /// Whether it was made of this.
+    pub(super) fn is_of(&self, tls: &ClusterTls) -> bool {
+        self.tls == *tls
+    }
+
+    /// As that of listeners; for connections that are opened from now on.
+    pub(super) fn refresh(&self) -> Result<bool, TlsError> {
+        if !self.files.have_changed() {
+            return Ok(false);
+        }
+        let config = config(&self.tls)?;
+        self.current.publish(Arc::new(config));
+        Ok(true)
+    }
+
+    /// Our side of a connection to an endpoint.
+    ///
+    /// # Errors
+    ///
+    /// When there is no name that the endpoint could prove.
+    pub(crate) fn begin(&self, target: &Target) -> Result<ClientConnection, rustls::Error> {
+        let name = match (&self.tls.server_name, &target.host) {
+            (Some(name), _) => name.trim_matches(['[', ']']).to_owned(),
+            (None, Host::Socket(address)) => address.ip().to_string(),
+            (None, Host::Name(name)) => {
+                let host = name.rsplit_once(':').map_or(&**name, |(host, _)| host);
+                host.to_owned()
+            }
+            (None, Host::Unix(_)) => {
+                let why = "an endpoint on a unix socket needs tls.server_name";
+                return Err(rustls::Error::General(why.to_owned()));
+            }
+        };
+        let name = ServerName::try_from(name)
+            .map_err(|error| rustls::Error::General(error.to_string()))?;
+        ClientConnection::new(self.current.load(), name)
+    }
+}
+
+fn config(tls: &ClusterTls) -> Result<ClientConfig, TlsError> {
+    let roots = authorities(tls.ca.as_ref())?;
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        // The provider has what these versions need; that is what is checked here.
+        .map_err(|error| TlsError::new(&std::path::Path::new("TLS").into(), error))?
+        .with_root_certificates(roots);
+    let mut config = match &tls.identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let resolver = SingleCertAndKey::from(certified(identity)?);
+            builder.with_client_cert_resolver(Arc::new(resolver))
+        }
+    };
+    config.alpn_protocols = vec![HTTP1.to_vec()];
+    Ok(config)
+}
