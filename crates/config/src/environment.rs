@@ -11,6 +11,9 @@ use crate::Mistake;
 /// The most bytes of a file that is read. 10,000 endpoints take about 1 MiB.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// How deep defaults may lie within each other.
+const DEPTH_MAX: usize = 8;
+
 type Variable<'a> = dyn Fn(&str) -> Option<String> + 'a;
 type Read<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
 
@@ -67,11 +70,19 @@ impl<'a> Environment<'a> {
 
     /// Replaces `${NAME}` and `${NAME:-other}`; `$${` stands for `${`.
     ///
-    /// As in a shell, `other` also stands in for a variable that is empty. A mistake comes with the
-    /// place within `text`.
+    /// As in a shell, `other` also stands in for a variable that is empty, and may hold references
+    /// itself. A mistake comes with the place within `text`.
     pub(crate) fn expand<'t>(
         &self,
         text: &'t str,
+    ) -> Result<Cow<'t, str>, (Range<usize>, Mistake)> {
+        self.expand_at(text, 0)
+    }
+
+    fn expand_at<'t>(
+        &self,
+        text: &'t str,
+        depth: usize,
     ) -> Result<Cow<'t, str>, (Range<usize>, Mistake)> {
         if !text.contains("${") {
             return Ok(Cow::Borrowed(text));
@@ -87,10 +98,12 @@ impl<'a> Environment<'a> {
                 continue;
             }
             out.push_str(&text[at..start]);
-            let end = text[start..]
-                .find('}')
-                .map_or(text.len(), |length| start + length + 1);
-            let value = self.value(&text[start..end]);
+            let length = reference_len(&text[start..]);
+            let end = length.map_or(text.len(), |length| start + length);
+            let value = match length {
+                Some(_) => self.value(&text[start..end], depth),
+                None => Err(no_reference(&text[start..])),
+            };
             out.push_str(&value.map_err(|mistake| (start..end, mistake))?);
             at = end;
         }
@@ -99,7 +112,7 @@ impl<'a> Environment<'a> {
     }
 
     /// The value of `${NAME}` or `${NAME:-other}`.
-    fn value(&self, reference: &str) -> Result<String, Mistake> {
+    fn value(&self, reference: &str, depth: usize) -> Result<String, Mistake> {
         let inner = reference
             .strip_prefix("${")
             .and_then(|rest| rest.strip_suffix('}'));
@@ -110,21 +123,59 @@ impl<'a> Environment<'a> {
         let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let digit = name.bytes().next().is_none_or(|byte| byte.is_ascii_digit());
         if digit || !name.bytes().all(word) {
-            return Err(Mistake::new(
-                format!("{reference:?} names no environment variable"),
-                "write \"${NAME}\", \"${NAME:-other}\", or \"$${\" where \"${\" is meant",
-            ));
+            return Err(no_reference(reference));
         }
         match ((self.variable)(name), other) {
             (Some(value), None) => Ok(value),
             (Some(value), Some(_)) if !value.is_empty() => Ok(value),
-            (_, Some(other)) => Ok(other.to_owned()),
+            (_, Some(_)) if depth == DEPTH_MAX => Err(Mistake::new(
+                "a default within a default within a default goes too deep",
+                format!("write at most {DEPTH_MAX} of them into each other"),
+            )),
+            (_, Some(other)) => {
+                let expanded = self.expand_at(other, depth + 1);
+                let expanded = expanded.map_err(|(_, mistake)| mistake)?;
+                Ok(expanded.into_owned())
+            }
             (None, None) => Err(Mistake::new(
                 format!("the environment variable {name} is not set"),
                 format!("set it, or give a default: \"${{{name}:-other}}\""),
             )),
         }
     }
+}
+
+fn no_reference(text: &str) -> Mistake {
+    let shown: String = text.chars().take(80).collect();
+    Mistake::new(
+        format!("{shown:?} names no environment variable"),
+        "write \"${NAME}\", \"${NAME:-other}\", or \"$${\" where \"${\" is meant",
+    )
+}
+
+/// How long a reference is that `text` begins with, those within its default included; none when it has
+/// no end.
+fn reference_len(text: &str) -> Option<usize> {
+    let (mut at, mut open) = (0, 0_usize);
+    while let Some(byte) = text.as_bytes().get(at) {
+        let rest = &text.as_bytes()[at..];
+        match byte {
+            b'$' if rest.starts_with(b"$${") => at += 3,
+            b'$' if rest.starts_with(b"${") => {
+                open += 1;
+                at += 2;
+            }
+            b'}' => {
+                open -= 1;
+                at += 1;
+                if open == 0 {
+                    return Some(at);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 impl fmt::Debug for Environment<'_> {
@@ -176,6 +227,10 @@ mod tests {
             ("${EMPTY:-1}", "1"),
             ("${EMPTY}", ""),
             ("${NONE:-}", ""),
+            ("${NONE:-${PORT}}", "8080"),
+            ("${NONE:-a${EMPTY:-${NONE:-b}c}d}e", "abcde"),
+            ("${PORT:-${NONE}}", "8080"),
+            ("${NONE:-$${PORT}", "${PORT"),
             ("$${PORT}", "${PORT}"),
             ("a$${b", "a${b"),
             ("$PORT $ {x}", "$PORT $ {x}"),
@@ -188,8 +243,21 @@ mod tests {
     #[test]
     fn a_missing_variable_is_named_with_its_place() {
         let missing = "the environment variable NONE is not set".to_owned();
-        assert_eq!(expand("a ${NONE} b"), Err((2..9, missing)));
-        for text in ["${", "${}", "${A B}", "${1A}", "x${PORT", "${:-x}", "${é}"] {
+        assert_eq!(expand("a ${NONE} b"), Err((2..9, missing.clone())));
+        assert_eq!(expand("a ${EMPTY:-${NONE}} b"), Err((2..19, missing)));
+        let deep = "${NONE:-".repeat(100_000) + &"}".repeat(100_000);
+        let (_, message) = expand(&deep).expect_err("too deep");
+        assert!(message.ends_with("goes too deep"), "{message}");
+        for text in [
+            "${",
+            "${}",
+            "${A B}",
+            "${1A}",
+            "x${PORT",
+            "${:-x}",
+            "${é}",
+            "${PORT:-${PORT}",
+        ] {
             let (_, message) = expand(text).expect_err(text);
             assert!(
                 message.contains("names no environment variable"),

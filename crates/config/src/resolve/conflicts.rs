@@ -25,11 +25,17 @@ pub(super) fn listeners(
         return;
     };
     let address = admin.admin.address;
-    let taken = listeners
-        .iter()
-        .find(|placed| placed.listener.address.ip() == Some(address));
-    if let Some(at) = taken.and_then(|placed| placed.address_at.clone()) {
-        let message = format!("the listener has the address {address} of the admin API");
+    let collides = |placed: &&PlacedListener| {
+        let listener = placed.listener.address.ip();
+        listener.is_some_and(|listener| collide(listener, address))
+    };
+    let taken = listeners.iter().find(collides);
+    if let Some((taken, at)) = taken.and_then(|taken| Some((taken, taken.address_at.clone()?))) {
+        let listener = &taken.listener.address;
+        let message = match listener.ip() == Some(address) {
+            true => format!("the listener has the address {address} of the admin API"),
+            false => format!("the listener on {listener} collides with the admin API on {address}"),
+        };
         let help = "give one of them another port";
         walk.conflict(
             at,
@@ -42,17 +48,33 @@ pub(super) fn listeners(
 
 fn shares_address(one: &PlacedListener, other: &PlacedListener) -> bool {
     let both = one.address_at.is_some() && other.address_at.is_some();
-    let address = &one.listener.address;
-    both && !address.is_open() && *address == other.listener.address
+    let (one, other) = (&one.listener.address, &other.listener.address);
+    both && match (one.ip(), other.ip()) {
+        (Some(one), Some(other)) => collide(one, other),
+        _ => one == other,
+    }
+}
+
+/// Whether only one of two addresses can be bound: they are the same, or one is every address of the
+/// host, which for IPv6 is those of IPv4 too. A port that is picked free collides with none.
+fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    let takes = |all: SocketAddr, one: SocketAddr| {
+        all.ip().is_unspecified() && (all.is_ipv6() || one.is_ipv4())
+    };
+    let same_port = one.port() != 0 && one.port() == other.port();
+    same_port && (one.ip() == other.ip() || takes(one, other) || takes(other, one))
 }
 
 fn address_twice(walk: &mut Walk<'_>, placed: &PlacedListener, other: &PlacedListener) {
     let (Some(at), Some(first)) = (placed.address_at.clone(), other.address_at.clone()) else {
         return;
     };
-    let address = &placed.listener.address;
+    let (address, before) = (&placed.listener.address, &other.listener.address);
     let line = walk.line(first.start);
-    let message = format!("two listeners have the address {address}, the first on line {line}");
+    let message = match address == before {
+        true => format!("two listeners have the address {address}, the first on line {line}"),
+        false => format!("the address {address} collides with {before} on line {line}"),
+    };
     let help = "give one of them another port or path";
     walk.conflict(at, Mistake::new(message, help), first, "the first one");
 }

@@ -149,6 +149,16 @@ pub(super) const LISTENER: &[Case] = &[
     ("[[listener]]\naddress = \"127.0.0.1:8080\"", &[
         "4:11 error: two listeners have the address 127.0.0.1:8080, the first on line 2",
     ]),
+    ("[[listener]]\naddress = \"0.0.0.0:8080\"", &[
+        "4:11 error: the address 0.0.0.0:8080 collides with 127.0.0.1:8080 on line 2",
+    ]),
+    ("[[listener]]\naddress = \"[::]:8080\"\n[[listener]]\naddress = \"[::1]:8081\"", &[
+        "4:11 error: the address [::]:8080 collides with 127.0.0.1:8080 on line 2",
+    ]),
+    ("[[listener]]\naddress = \"[::1]:8080\"\n[[listener]]\naddress = \"0.0.0.0:8081\"\n[[listener]]\naddress = \"[::1]:8081\"", &[]),
+    ("[[listener]]\naddress = \"0.0.0.0:9900\"\n[admin]\naddress = \"127.0.0.1:9900\"", &[
+        "4:11 error: the listener on 0.0.0.0:9900 collides with the admin API on 127.0.0.1:9900",
+    ]),
     ("name = \"a\"\n[[listener]]\naddress = \"127.0.0.1:8081\"\nname = \"a\"", &[
         "6:8 error: two listeners have the name \"a\", the first on line 3",
     ]),
