@@ -45,11 +45,15 @@ async fn every_series_is_there_from_the_start() {
                 2 * (13 + 2)
             ),
             ("evenkeel_decisions_total", "counter", 2 * 4),
+            ("evenkeel_ejections_total", "counter", 2 * 3),
+            ("evenkeel_endpoint_transitions_total", "counter", 2 * 5),
+            ("evenkeel_endpoint_up", "gauge", 2),
             ("evenkeel_endpoint_weight", "gauge", 2 * 2),
             ("evenkeel_in_flight", "gauge", 2),
             ("evenkeel_load_reports_total", "counter", 2 * 2),
             ("evenkeel_log_dropped_total", "counter", 2),
             ("evenkeel_panic", "gauge", 2),
+            ("evenkeel_probe_duration_seconds", "histogram", 2 * (19 + 2)),
             (
                 "evenkeel_request_duration_seconds",
                 "histogram",
@@ -57,7 +61,7 @@ async fn every_series_is_there_from_the_start() {
             ),
             ("evenkeel_requests_total", "counter", 4 * 6),
             ("evenkeel_retries_total", "counter", 2 * 3),
-            ("evenkeel_task_restarts_total", "counter", 4),
+            ("evenkeel_task_restarts_total", "counter", 5),
             ("evenkeel_upstream_connections", "gauge", 2 * 2),
         ]
     );

@@ -47,6 +47,7 @@ pub use model::config::{
     Workers,
 };
 pub use model::hash::KeyRules;
+pub use model::health::{HealthCheck, HttpProbe, Pattern, Probe};
 pub use model::listener::{Limits, Listener, Protocol};
 pub use model::retry::{Retry, RetryOn};
 pub use model::route::{Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route};
@@ -70,6 +71,7 @@ pub use value::network::{Network, parse_network};
 pub use value::path::{BadPath, PathForm, normal_path};
 pub use value::path_pattern::PathPattern;
 pub use value::size::parse_size;
+pub use value::statuses::Statuses;
 pub use value::text::{NAME_BYTES_MAX, check_name};
 pub use value::traffic::{Arrival, Arrivals, Keys};
 pub use value::weight::{WEIGHT_MAX, check_weight, parse_weight};

@@ -8,6 +8,7 @@ use crate::raw::keys::{self, Key, Support};
 use crate::raw::kind::Kind;
 use crate::value::key_source;
 use crate::value::retry_cause;
+use crate::value::statuses;
 
 /// The JSON schema of the file, draft 2020-12, for editors. It holds the supported keys; what needs
 /// more than one place to judge (names that exist, addresses that clash) is left to
@@ -81,11 +82,6 @@ fn value(key: &Key) -> Value {
         Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         Kind::Number(least, most) => json!({ "type": "number", "minimum": least, "maximum": most }),
         Kind::KeySources => list_of(key_source::PATTERN),
-        Kind::Duration | Kind::DurationOrZero => {
-            json!({ "type": "string", "pattern": "^([0-9]+([.][0-9]+)?(ms|s|m|h)|.*[$][{].*)$" })
-        }
-        Kind::Size(..) => json!({ "type": "string", "pattern": size("") }),
-        Kind::SizeOr(word) => json!({ "type": "string", "pattern": size(&format!("{word}|")) }),
         Kind::OneOf(numbers) => json!({ "enum": numbers }),
         Kind::FieldNames | Kind::Methods | Kind::Networks => {
             json!({ "type": "array", "items": { "type": "string" } })
@@ -102,19 +98,6 @@ fn value(key: &Key) -> Value {
             let items = json!({ "anyOf": [{ "type": "string" }, needing(key, "address")] });
             json!({ "type": "array", "items": items })
         }
-        Kind::Name
-        | Kind::Cluster
-        | Kind::File
-        | Kind::Listen
-        | Kind::Bind
-        | Kind::Host
-        | Kind::Authority
-        | Kind::Path
-        | Kind::Cookie
-        | Kind::FieldName
-        | Kind::Address => {
-            json!({ "type": "string", "minLength": 1 })
-        }
         Kind::KeySource
         | Kind::Network
         | Kind::Endpoint
@@ -123,6 +106,21 @@ fn value(key: &Key) -> Value {
         | Kind::Unknown => {
             json!({})
         }
+        _ => text(key.kind),
+    }
+}
+
+/// A kind that is written as a text.
+fn text(kind: Kind) -> Value {
+    match kind {
+        Kind::Duration | Kind::DurationOrZero => {
+            json!({ "type": "string", "pattern": "^([0-9]+([.][0-9]+)?(ms|s|m|h)|.*[$][{].*)$" })
+        }
+        Kind::Size(..) => json!({ "type": "string", "pattern": size("") }),
+        Kind::SizeOr(word) => json!({ "type": "string", "pattern": size(&format!("{word}|")) }),
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Statuses => json!({ "type": "string", "pattern": statuses::PATTERN }),
+        _ => json!({ "type": "string", "minLength": 1 }),
     }
 }
 

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use evenkeel_config::{
     AccessFormat, Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits,
-    LoadError, LogFormat, ReportSource, Retry, RetryOn, Runtime, Timeouts, Workers, load, parse,
+    LoadError, LogFormat, Probe, ReportSource, Retry, RetryOn, Runtime, Timeouts, Workers, load,
+    parse,
 };
+use evenkeel_core::health::{ActivePolicy, Initial, OutlierPolicy, SlowStart};
 use evenkeel_core::{KeyPolicy, MissingKey, Nanos, PanicThreshold, RetryPolicy, WeightLaw};
 
 const SHORTEST: &str = r#"
@@ -67,13 +69,41 @@ capacity = false
 strategy = { name = "least_connections", choices = 3, scan = 0 }
 protocol = "http1"
 proxy_protocol = false
-outlier = false
-slow_start = false
-health = false
 endpoints = [
   "[::1]:9001",
   { id = "b", address = "127.0.0.1:9002", weight = 2, zone = "z1", tier = 1, labels = { version = "2" }, capacity = 100 },
 ]
+
+[cluster."a.b".health]
+type = "http"
+path = "/up?full=1"
+method = "POST"
+headers = { "Host" = "internal", "x-check" = "1" }
+expect = { status = "200,3xx", body = "ok", body_regex = 'up: \d+' }
+interval = "2s"
+fast_interval = "1s"
+timeout = "250ms"
+rise = 1
+fall = 2
+hold_down = "0s"
+hold_down_first = true
+initial = "probe_first"
+
+[cluster."a.b".outlier]
+consecutive_failures = 3
+failure_rate = 0.25
+min_requests = 20
+latency_factor = 4.5
+interval = "5s"
+base_ejection = "10s"
+max_ejection = "1m"
+max_ejected = 0.5
+
+[cluster."a.b".slow_start]
+window = "1m"
+min = 0.25
+aggression = 2
+hold = "5s"
 
 [cluster."a.b".panic]
 threshold = 0.25
@@ -143,6 +173,59 @@ fn dynamic_weights_have_defaults() {
 }
 
 #[test]
+fn health_is_read_as_it_is_written() {
+    let config = right(FULL, &with_token("secret"));
+    let cluster = config.cluster("a.b").expect("the cluster");
+    let check = cluster.health.as_ref().expect("it is on");
+    let Probe::Http(probe) = &check.probe else {
+        panic!("{check:?}");
+    };
+    assert_eq!((&*probe.method, &*probe.path), ("POST", "/up?full=1"));
+    let headers: Vec<_> = probe
+        .headers
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    assert_eq!(headers, [("Host", "internal"), ("x-check", "1")]);
+    assert!(probe.statuses.contain(302) && !probe.statuses.contain(201));
+    assert_eq!(probe.body.as_deref(), Some("ok"));
+    let pattern = probe.pattern.as_ref().expect("it is given");
+    assert!(pattern.is_match(b"up: 3") && !pattern.is_match(b"up: x"));
+    let ms = Nanos::from_millis;
+    assert_eq!(
+        check.policy,
+        ActivePolicy {
+            interval: ms(2000),
+            fast_interval: ms(1000),
+            timeout: ms(250),
+            rise: 1,
+            fall: 2,
+            hold_down: Nanos(0),
+            hold_down_first: true,
+            initial: Initial::ProbeFirst,
+        }
+    );
+    let outlier = OutlierPolicy {
+        consecutive_failures: 3,
+        failure_rate: 0.25,
+        min_requests: 20,
+        latency_factor: Some(4.5),
+        interval: ms(5000),
+        base_ejection: ms(10_000),
+        max_ejection: ms(60_000),
+        max_ejected: 0.5,
+    };
+    assert_eq!(cluster.outlier, Some(outlier));
+    let slow = SlowStart {
+        window: ms(60_000),
+        min: 0.25,
+        aggression: 2.0,
+        hold: ms(5000),
+    };
+    assert_eq!(cluster.slow_start, Some(slow));
+}
+
+#[test]
 fn the_shortest_file_has_defaults_in_all_things() {
     let config = right(SHORTEST, &Environment::empty());
     assert_eq!(config.admin, None);
@@ -163,6 +246,11 @@ fn the_shortest_file_has_defaults_in_all_things() {
     assert_eq!(listener.trusted_proxies, []);
     let cluster = config.cluster("web").expect("the cluster");
     assert_eq!(cluster.strategy.name(), "least_request");
+    assert_eq!(cluster.health, None);
+    assert_eq!(
+        (cluster.outlier, cluster.slow_start),
+        (Some(OutlierPolicy::default()), Some(SlowStart::default()))
+    );
     assert_eq!(
         (&cluster.retry, cluster.timeout),
         (&Retry::default(), Timeouts::default())

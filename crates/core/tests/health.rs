@@ -9,7 +9,7 @@ use evenkeel_core::health::{
     ActivePolicy, Cause, ClusterHealth, Happening, Health, HealthPolicy, Initial, Listed, Observed,
     OutlierPolicy, ProbeResult, SlowStart, Transition,
 };
-use evenkeel_core::{FULL_WEIGHT, Nanos};
+use evenkeel_core::{Admin, FULL_WEIGHT, Nanos};
 use proptest::prelude::*;
 
 fn at(seconds: u64) -> Nanos {
@@ -25,7 +25,7 @@ fn listed(count: usize) -> impl Iterator<Item = Listed> {
         id: id(number).into(),
         address: format!("127.0.0.1:{number}").into(),
         tier: 0,
-        enabled: true,
+        admin: Admin::Enabled,
     })
 }
 
@@ -317,6 +317,39 @@ fn what_joins_or_returns_warms_up_and_what_starts_does_not() {
     let _ = health.list(listed(7), false, at(102));
     let _ = health.list(listed(8), false, at(103));
     assert_eq!(health.warmth("e3"), None, "five of eight warm up");
+}
+
+/// Who is drained and put back is as warm as it was, unless it was seen to restart; who was disabled is
+/// taken to be cold.
+#[test]
+fn operators_who_put_back_what_is_warm_need_not_wait() {
+    let active = ActivePolicy {
+        fall: 1,
+        rise: 1,
+        ..ActivePolicy::default()
+    };
+    let policy = HealthPolicy {
+        slow_start: Some(SlowStart::default()),
+        ..checked(active)
+    };
+    let mut health = cluster(policy, 4);
+    let with = |admin| {
+        listed(4).map(move |listed| match &*listed.id {
+            "e0" => Listed { admin, ..listed },
+            _ => listed,
+        })
+    };
+    let _ = health.list(with(Admin::Draining), false, at(1));
+    let _ = health.list(with(Admin::Enabled), false, at(2));
+    assert_eq!(health.warmth("e0"), None);
+    let _ = health.list(with(Admin::Draining), false, at(10));
+    let _ = probe(&mut health, 0, false, at(20));
+    let _ = probe(&mut health, 0, true, at(30));
+    let _ = health.list(with(Admin::Enabled), false, at(100));
+    assert_eq!(health.warmth("e0"), Some((25, at(130))));
+    let _ = health.list(with(Admin::Disabled), false, at(200));
+    let _ = health.list(with(Admin::Enabled), false, at(201));
+    assert_eq!(health.warmth("e0"), Some((25, at(231))));
 }
 
 #[test]

@@ -13,6 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const RESERVE_MAX: usize = 64;
 const RESERVE_PART: usize = 4;
 
+/// How many of the reserve are for checks: without them nobody would learn that endpoints died under the
+/// load that took all others.
+const CHECKS: usize = RESERVE_MAX / 4;
+
 /// How many are held open for no other use than to be given up when the system has none left.
 const SPARES: usize = 4;
 
@@ -22,6 +26,8 @@ const SPARES: usize = 4;
 pub(crate) enum Side {
     Client,
     Endpoint,
+    /// To an endpoint, for a check while traffic has all that it may.
+    Check,
 }
 
 /// The descriptors that connections may take.
@@ -29,7 +35,7 @@ pub(crate) enum Side {
 pub(crate) struct Descriptors {
     /// For each side.
     most: AtomicUsize,
-    taken: [AtomicUsize; 2],
+    taken: [AtomicUsize; 3],
     spares: Mutex<Vec<File>>,
 }
 
@@ -94,6 +100,19 @@ impl Descriptors {
         };
         let before = taken.fetch_add(1, Ordering::Relaxed);
         (before < self.most()).then_some(held)
+    }
+
+    /// Takes one for a check: beside the traffic's while there is room, and else of the reserve.
+    pub(crate) fn hold_for_check(self: &Arc<Self>) -> Option<Held> {
+        if let Some(held) = self.hold(Side::Endpoint) {
+            return Some(held);
+        }
+        let held = Held {
+            all: Arc::clone(self),
+            side: Side::Check,
+        };
+        let before = self.taken[Side::Check as usize].fetch_add(1, Ordering::Relaxed);
+        (before < CHECKS).then_some(held)
     }
 
     /// Gives up a spare for as long as `work` runs: the system has none left, and whoever waits to be

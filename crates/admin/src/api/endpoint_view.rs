@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_core::health::Health;
 use evenkeel_core::{Admin, FULL_WEIGHT, Nanos, Standing};
 use evenkeel_gateway::{EndpointReport, Histogram, rfc3339};
 use serde::Serialize;
@@ -54,13 +55,9 @@ impl From<&EndpointReport> for EndpointView {
                 .collect(),
             capacity: endpoint.capacity(),
             admin: report.admin.as_str(),
-            health: if report.standing == Standing::Unhealthy {
-                "unhealthy"
-            } else {
-                "healthy"
-            },
-            state: report.standing.as_str(),
-            reason: reason(report).to_owned(),
+            health: report.health.as_str(),
+            state: state(report),
+            reason: reason(report),
             since: rfc3339(report.since),
             in_flight: report.in_flight,
             requests: totals.requests(),
@@ -79,8 +76,41 @@ impl LatencyView {
     }
 }
 
+/// Whether it takes requests, in a word.
+fn state(report: &EndpointReport) -> &'static str {
+    match report.standing {
+        Standing::Ready if report.warmth.is_some() => "slow_start",
+        Standing::Damped => Standing::Unhealthy.as_str(),
+        standing => standing.as_str(),
+    }
+}
+
 /// Why it stands as it does, and what will end it.
-fn reason(report: &EndpointReport) -> &'static str {
+fn reason(report: &EndpointReport) -> String {
+    let until = report.until.map(rfc3339);
+    match (report.standing, report.warmth) {
+        (Standing::Ready, Some(warmth)) => {
+            let percent = u32::from(warmth) * 100 / u32::from(FULL_WEIGHT);
+            let until = until.unwrap_or_default();
+            format!("warms up: has {percent} % of its weight, and the whole at {until}")
+        }
+        (Standing::Unhealthy | Standing::Damped, _) => match until {
+            Some(until) => format!("{}; not before {until}", report.reason),
+            None => report.reason.clone(),
+        },
+        (Standing::Ejected, _) => match until {
+            Some(until) => format!("{}, until {until}", report.reason),
+            None => report.reason.clone(),
+        },
+        (Standing::Ready, None) if report.health == Health::Suspect => {
+            format!("takes requests; {}", report.reason)
+        }
+        _ => by_operators(report).to_owned(),
+    }
+}
+
+/// The same as far as operators and weights go.
+fn by_operators(report: &EndpointReport) -> &'static str {
     match (report.standing, report.admin) {
         (Standing::Ready, _) => "takes requests",
         (Standing::Disabled, _) => {
@@ -90,7 +120,6 @@ fn reason(report: &EndpointReport) -> &'static str {
             "drained by an operator, takes no new requests until enabled"
         }
         (Standing::Draining, _) => "weight 0, takes no new requests until it has a weight",
-        (Standing::Unhealthy, _) => "failed its checks, takes no requests until it passes them",
         (_, _) => "",
     }
 }

@@ -14,6 +14,7 @@ use prometheus_client::encoding::{
 };
 use prometheus_client::metrics::MetricType;
 
+use super::health;
 use super::sample::Sample;
 
 /// The outcomes of decisions. Requests are not queued yet: that series stays at 0.
@@ -47,6 +48,7 @@ impl prometheus_client::collector::Collector for Collector {
         weights(&mut encoder, &samples)?;
         load_reports(&mut encoder, &samples)?;
         table_checksums(&mut encoder, &samples)?;
+        health::write(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
         decision_times(&mut encoder, &samples)?;
@@ -55,6 +57,7 @@ impl prometheus_client::collector::Collector for Collector {
         connections(&mut encoder, &self.control)?;
         rejected(&mut encoder, &self.control)?;
         reloads(&mut encoder, &self.control)?;
+        restarts(&mut encoder, &self.control)?;
         dropped(&mut encoder, &self.control)?;
         restarts(&mut encoder, &self.control)?;
         build(&mut encoder)
@@ -327,7 +330,7 @@ fn build(encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
         .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
 }
 
-fn counter(
+pub(super) fn counter(
     family: &mut MetricEncoder<'_>,
     labels: &impl EncodeLabelSet,
     count: u64,
@@ -337,7 +340,7 @@ fn counter(
         .encode_counter::<NoLabelSet, _, u64>(&count, None)
 }
 
-fn gauge(
+pub(super) fn gauge(
     family: &mut MetricEncoder<'_>,
     labels: &impl EncodeLabelSet,
     value: impl EncodeGaugeValue,
@@ -345,7 +348,7 @@ fn gauge(
     family.encode_family(labels)?.encode_gauge(&value)
 }
 
-fn histogram(
+pub(super) fn histogram(
     family: &mut MetricEncoder<'_>,
     labels: &impl EncodeLabelSet,
     durations: &Histogram,

@@ -1,6 +1,7 @@
 //! `/metrics`: what Prometheus scrapes.
 
 mod collector;
+mod health;
 mod sample;
 
 use axum::extract::State;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_gateway::{Cluster, DecisionTimes, EndpointReport, Totals};
+use evenkeel_gateway::{Cluster, DecisionTimes, EndpointReport, Histogram, Totals};
 
 /// A cluster's counts at the moment of a scrape, read once for all families.
 pub(super) struct Sample {
@@ -18,6 +18,8 @@ pub(super) struct Sample {
     /// Success, failure, over budget.
     pub(super) retries: [u64; 3],
     pub(super) endpoints: Vec<EndpointReport>,
+    /// How long checks took.
+    pub(super) probes: Histogram,
     /// The answers that the gateway made itself.
     pub(super) own: Totals,
 }
@@ -33,6 +35,7 @@ impl Sample {
             decision_times: cluster.decision_times(),
             retries: cluster.retries(),
             endpoints: cluster.endpoints(),
+            probes: cluster.probe_durations(),
             own: cluster.own_totals(),
         }
     }

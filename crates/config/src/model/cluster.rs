@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_core::health::{HealthPolicy, OutlierPolicy, SlowStart};
 use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, WeightRules};
 
 use super::hash::KeyRules;
+use super::health::HealthCheck;
 use super::retry::Retry;
 use super::strategy_choice::StrategyChoice;
 use super::tls::ClusterTls;
@@ -26,6 +28,12 @@ pub struct Cluster {
     pub tls: Option<ClusterTls>,
     /// The PROXY header that endpoints are sent first; none: none.
     pub proxy_protocol: Option<ProxyProtocol>,
+    /// How endpoints are checked; none: not at all.
+    pub health: Option<HealthCheck>,
+    /// When endpoints are ejected for what their requests come to; none: never.
+    pub outlier: Option<OutlierPolicy>,
+    /// How endpoints warm up that join or return; none: not at all.
+    pub slow_start: Option<SlowStart>,
     /// What is taken for the key of a request.
     pub keys: KeyRules,
     /// The labels that routes ask for, each once, in the order of the file.
@@ -55,6 +63,9 @@ impl Cluster {
             panic: PanicThreshold::default(),
             tls: None,
             proxy_protocol: None,
+            health: None,
+            outlier: Some(OutlierPolicy::default()),
+            slow_start: Some(SlowStart::default()),
             keys: KeyRules::default(),
             views: Vec::new(),
             subset: None,
@@ -63,6 +74,16 @@ impl Cluster {
             retry: Retry::default(),
             timeout: Timeouts::default(),
             sticky: None,
+        }
+    }
+
+    /// What is held against endpoints.
+    #[must_use]
+    pub fn health_policy(&self) -> HealthPolicy {
+        HealthPolicy {
+            active: self.health.as_ref().map(|check| check.policy),
+            outlier: self.outlier,
+            slow_start: self.slow_start,
         }
     }
 

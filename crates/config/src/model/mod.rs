@@ -3,6 +3,7 @@
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod hash;
+pub(crate) mod health;
 pub(crate) mod listener;
 pub(crate) mod retry;
 pub(crate) mod route;

@@ -59,6 +59,16 @@ pub(crate) enum Kind {
     Authority,
     /// The path that a route takes.
     Path,
+    /// A method.
+    Method,
+    /// A path of a request, perhaps with a query.
+    Target,
+    /// Any text.
+    Text,
+    /// A regular expression.
+    Pattern,
+    /// Statuses.
+    Statuses,
     /// A list of methods.
     Methods,
     /// Names of fields with their values.
@@ -138,6 +148,11 @@ impl fmt::Display for Kind {
             Self::Host => "a host, like \"www.example.com\" or \"*.example.com\"",
             Self::Authority => "a host, like \"api.internal\" or \"api.internal:8080\"",
             Self::Path => "a path, like \"/v1/\"",
+            Self::Method => "a method, like \"GET\"",
+            Self::Target => "a path, like \"/healthz\"",
+            Self::Text => "a text in quotes",
+            Self::Pattern => "a regular expression, like 'ready: (yes|1)'",
+            Self::Statuses => "statuses, like \"200-299\", \"2xx\" or \"200,204\"",
             Self::Methods => "a list of methods, like [\"GET\", \"HEAD\"]",
             Self::Fields => "a table of fields, like { \"x-canary\" = \"1\" }",
             Self::FieldName => "the name of a field, like \"x-canary\"",

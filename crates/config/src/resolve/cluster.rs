@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{endpoint, hash, retry, strategy, tls, weights};
+use super::{endpoint, hash, health, health_warnings, retry, strategy, tls, weights};
 use crate::Mistake;
 use crate::model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
 use crate::model::listener::Listener;
@@ -51,6 +51,7 @@ fn cluster(
     let mut cluster = policies(walk, name, section);
     let endpoints = endpoints.unwrap_or_default().into_iter();
     cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
+    health_warnings::warn(walk, section, &cluster);
     cluster
 }
 
@@ -65,6 +66,9 @@ pub(super) fn policies(walk: &mut Walk<'_>, name: Arc<str>, section: &Section<'_
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),
         panic: panic(walk, section),
+        health: health::health(walk, section),
+        outlier: health::outlier(walk, section),
+        slow_start: health::slow_start(walk, section),
         capacity: capacity(walk, section),
         dynamic_weights: weights::dynamic_weights(walk, section, &strategy),
         retry: retry::retry(walk, section, &timeout),

@@ -5,6 +5,8 @@ mod conflicts;
 pub(crate) mod endpoint;
 mod fields;
 mod hash;
+mod health;
+mod health_warnings;
 mod listener;
 mod process;
 mod retry;

@@ -60,6 +60,29 @@ pub(crate) fn check_editable(name: &str) -> Result<(), Mistake> {
     }
 }
 
+/// Checks the name of a field of a check's request, which has no body and a connection of its own.
+pub(crate) fn check_probe_field(name: &str) -> Result<(), Mistake> {
+    check_field_name(name)?;
+    let lower = name.to_ascii_lowercase();
+    let framing = [
+        "connection",
+        "content-length",
+        "expect",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    if framing.contains(&&*lower) {
+        let message = format!("a check cannot send the field {name:?}");
+        return Err(Mistake::new(
+            message,
+            "checks have no body and a connection of their own",
+        ));
+    }
+    Ok(())
+}
+
 /// Checks the value of a field: visible ASCII, spaces and tabs, no space around it (RFC 9110
 /// section 5.5 leaves everything else to history).
 pub(crate) fn check_field_value(value: &str) -> Result<(), Mistake> {

@@ -13,6 +13,7 @@ pub(crate) mod path;
 pub(crate) mod path_pattern;
 pub(crate) mod retry_cause;
 pub(crate) mod size;
+pub(crate) mod statuses;
 pub(crate) mod text;
 pub(crate) mod traffic;
 pub(crate) mod weight;

@@ -322,13 +322,44 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:19 error: cluster.web.subset.size = 0 is not a whole number from 1 to 65535",
     ]),
     ("subset = false", &[]),
-    ("health = { path = \"/\" }", &[
-        "6:1 error: cluster.web.health is not supported yet",
+    ("health = { path = \"/\" }", &[]),
+    ("health = { path = \"healthz\", method = \"G T\", rise = 0, timeout = 5, initial = \"up\" }", &[
+        "6:19 error: cluster.web.health.path: \"healthz\" is not a path",
+        "6:39 error: cluster.web.health.method: \"G T\" is not a method that a check can have",
+        "6:53 error: cluster.web.health.rise = 0 is not a whole number from 1 to 1000",
+        "6:66 error: cluster.web.health.timeout = 5 has no unit",
+        "6:79 error: cluster.web.health.initial = \"up\" is not known",
+    ]),
+    ("[cluster.web.health]\ntype = \"ping\"\nheaders = { \"content-length\" = \"3\" }\nexpect = { status = \"ok\", body_regex = \"(\" }\nhold_down_first = 1\ninterval = \"0s\"", &[
+        "7:8 error: cluster.web.health.type = \"ping\" is not known",
+        "8:13 error: cluster.web.health.headers: a check cannot send the field \"content-length\"",
+        "9:21 error: cluster.web.health.expect.status: \"ok\" is not a status, a class or a range of statuses",
+        "9:40 error: cluster.web.health.expect.body_regex: it is not a regular expression: found open group without closing ')'",
+        "10:19 error: cluster.web.health.hold_down_first = 1 is not true or false",
+        "11:12 error: cluster.web.health.interval = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
+    ]),
+    ("[cluster.web.health]\ntype = \"tcp\"\npath = \"/\"\ninterval = \"10ms\"\nfast_interval = \"20ms\"", &[
+        "8:1 warning: cluster.web.health.path plays no part in checks of type \"tcp\"",
+        "9:1 warning: 1 endpoints each 10ms: this gateway probes 100 times a second; 12 gateways x 1 endpoints probe 1200 times a second, 1200 of them at each endpoint",
+        "9:1 warning: a check may take 500ms and is due each 10ms: one that hangs holds up the next, and a dead endpoint is found after 1.51s at worst",
+        "10:1 warning: after a bad answer the next check comes 20ms later, and else each 10ms: the doubtful are checked less often",
+    ]),
+    ("health = { type = \"grpc\", interval = \"40s\", service = \"a.B\" }\noutlier = { max_ejected = 0.1, base_ejection = \"10m\" }", &[
+        "6:27 warning: an endpoint is warm after 30s and checked each 40s: one that the first requests kill has its whole share before that is noticed",
+        "7:13 warning: 1 endpoint with max_ejected 0.1 can eject none: the last one is never ejected",
+        "7:32 warning: the longest ejection, 300s, is shorter than the first one, 600s: all last 600s",
+    ]),
+    ("outlier = { latency_factor = 1, failure_rate = 5, max_ejected = 0 }\nslow_start = { window = \"0s\", aggression = 0 }", &[
+        "6:30 error: cluster.web.outlier.latency_factor = 1 is not a number from 1.1 to 1000",
+        "6:48 error: cluster.web.outlier.failure_rate = 5 is not a number from 0 to 1",
+        "6:51 warning: max_ejected = 0 ejects none",
+        "7:25 error: cluster.web.slow_start.window = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
+        "7:44 error: cluster.web.slow_start.aggression = 0 is not a number from 0.1 to 10",
     ]),
     ("health = false", &[]),
     ("outlier = false\nslow_start = false\npanic = false\nretry = false\ncapacity = false", &[]),
     ("outlier = true", &[
-        "6:1 error: cluster.web.outlier is not supported yet",
+        "6:11 error: cluster.web.outlier = true is not a table",
     ]),
     ("panic = true", &[
         "6:9 error: cluster.web.panic = true is not a table",

@@ -9,6 +9,7 @@ use super::passive::Passive;
 use super::slow_start::SlowStart;
 use super::state::{Cause, Condition, Health, Transition};
 use crate::clock::Nanos;
+use crate::endpoint::Admin;
 use crate::membership::{FULL_WEIGHT, Membership};
 use crate::rng::Rng;
 
@@ -32,8 +33,8 @@ pub struct Listed {
     pub address: Arc<str>,
     /// Its tier.
     pub tier: u8,
-    /// Whether it is to take requests, as far as operators and its weight go.
-    pub enabled: bool,
+    /// What operators want of it; with weight 0 it is drained.
+    pub admin: Admin,
 }
 
 /// What is held of an endpoint.
@@ -81,7 +82,9 @@ pub struct ClusterHealth {
 struct Record {
     address: Arc<str>,
     tier: u8,
-    enabled: bool,
+    admin: Admin,
+    /// It was out and came back while it took no requests anyway.
+    returned_unseen: bool,
     active: Active,
     passive: Passive,
     /// When it came or returned, while it warms up.
@@ -107,7 +110,8 @@ impl Record {
         Self {
             address: Arc::clone(&listed.address),
             tier: listed.tier,
-            enabled: listed.enabled,
+            admin: listed.admin,
+            returned_unseen: false,
             active,
             passive: Passive::default(),
             warming: Some(now).filter(|_| joins && health.is_usable()),
@@ -131,7 +135,11 @@ impl Record {
     }
 
     fn is_usable(&self) -> bool {
-        self.enabled && self.verdict.health.is_usable()
+        self.is_enabled() && self.verdict.health.is_usable()
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.admin == Admin::Enabled
     }
 }
 
@@ -218,10 +226,15 @@ impl ClusterHealth {
             let happening = (from != to).then_some(Happening::Endpoint(transition));
             return (new, happening);
         }
-        if listed.enabled && !record.enabled && record.verdict.health.is_usable() {
-            record.warming = Some(now);
+        // One that was drained and stayed well is as warm as it was.
+        let was_away = record.admin == Admin::Disabled || record.returned_unseen;
+        if listed.admin == Admin::Enabled && !record.is_enabled() {
+            record.returned_unseen = false;
+            if was_away && record.verdict.health.is_usable() {
+                record.warming = Some(now);
+            }
         }
-        (record.tier, record.enabled) = (listed.tier, listed.enabled);
+        (record.tier, record.admin) = (listed.tier, listed.admin);
         (record, None)
     }
 
@@ -253,7 +266,10 @@ impl ClusterHealth {
             record.verdict.until = record.active.held(now);
         }
         let happening = settle(&id, record, cause, evidence, now);
-        self.follow_warmth(now);
+        // Most checks change nothing, and there may be many of them.
+        if happening.is_some() {
+            self.follow_warmth(now);
+        }
         happening.into_iter().collect()
     }
 
@@ -300,7 +316,7 @@ impl ClusterHealth {
         }
         let known = observed.filter(|(id, _)| {
             let record = self.endpoints.get(*id);
-            record.is_some_and(|record| record.enabled && !record.passive.is_ejected())
+            record.is_some_and(|record| record.is_enabled() && !record.passive.is_ejected())
         });
         let (ids, observed): (Vec<&str>, Vec<Observed>) = known.unzip();
         let from = policy.looks_bad_from();
@@ -340,7 +356,11 @@ impl ClusterHealth {
     fn most_are_bad(&self, id: &str, looks_bad: impl Fn(&str) -> bool) -> bool {
         let tier = self.endpoints.get(id).map(|record| record.tier);
         let mut counts = [(0, 0); 2];
-        for (id, record) in self.endpoints.iter().filter(|(_, record)| record.enabled) {
+        for (id, record) in self
+            .endpoints
+            .iter()
+            .filter(|(_, record)| record.is_enabled())
+        {
             let bad = usize::from(record.passive.is_ejected() || looks_bad(id));
             let in_tier = usize::from(Some(record.tier) == tier);
             counts[0] = (counts[0].0 + bad, counts[0].1 + 1);
@@ -372,7 +392,10 @@ impl ClusterHealth {
     fn eject(&mut self, id: &str, cause: Cause, seen: String, now: Nanos) -> Option<Happening> {
         let policy = self.policy.outlier?;
         let record = self.endpoints.get(id)?;
-        if !record.enabled || record.passive.is_ejected() || !self.may_eject(&policy, record.tier) {
+        if !record.is_enabled()
+            || record.passive.is_ejected()
+            || !self.may_eject(&policy, record.tier)
+        {
             return None;
         }
         let others = self.endpoints.iter().filter(|(other, _)| &***other != id);
@@ -390,7 +413,7 @@ impl ClusterHealth {
     fn may_eject(&self, policy: &OutlierPolicy, tier: u8) -> bool {
         let in_tier = || {
             let records = self.endpoints.values();
-            records.filter(|record| record.enabled && record.tier == tier)
+            records.filter(|record| record.is_enabled() && record.tier == tier)
         };
         let out = in_tier()
             .filter(|record| record.passive.is_ejected())
@@ -419,6 +442,9 @@ impl ClusterHealth {
             .endpoints
             .values()
             .filter_map(|record| record.passive.until());
+        let damped = self.endpoints.values();
+        let damped = damped.filter(|record| record.active.is_damped(now));
+        let damped = damped.filter_map(|record| record.active.held(now));
         let warming = self
             .endpoints
             .values()
@@ -426,7 +452,7 @@ impl ClusterHealth {
         // Twice for each step.
         let step = self.policy.slow_start.filter(|_| warming);
         let step = step.map(|slow| now + Nanos((slow.window.0 / 32).max(1_000_000)));
-        ejections.chain(step).min()
+        ejections.chain(damped).chain(step).min()
     }
 
     /// Works out anew how warm each endpoint is. When more than half of a tier is warming up, all of it
@@ -522,6 +548,7 @@ fn settle(
     let returns = to.is_usable() && !from.is_usable();
     if returns && record.cold {
         record.warming = Some(now);
+        record.returned_unseen = !record.is_enabled();
     }
     // Whatever happens from here on is a return.
     record.cold |= to.is_usable();

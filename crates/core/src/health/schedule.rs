@@ -83,6 +83,12 @@ impl ProbeSchedule {
         self.endpoints.keys()
     }
 
+    /// Whether an endpoint is here.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        self.endpoints.contains_key(id)
+    }
+
     /// The next endpoint to check now, which is under way from here on.
     pub fn begin(&mut self, now: Nanos) -> Option<Arc<str>> {
         if self.under_way >= self.under_way_max() || self.due.first()?.0 > now {

@@ -80,6 +80,12 @@ impl<'s> Lease<'s> {
         self.started
     }
 
+    /// How long it has been held at `now`.
+    #[must_use]
+    pub fn age(&self, now: Nanos) -> Nanos {
+        now.since(self.started)
+    }
+
     /// Why the strategy's own proposal was not taken, if it was not.
     #[must_use]
     pub fn fallback(&self) -> Option<Fallback> {

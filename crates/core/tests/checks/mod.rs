@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evenkeel_core::Nanos;
 use evenkeel_core::health::{
     ActivePolicy, ClusterHealth, Health, HealthPolicy, Listed, ProbeResult, ProbeSchedule,
 };
+use evenkeel_core::{Admin, Nanos};
 
 /// What a check at that time finds: whether it passes and after how long. A hung one takes for ever.
 type Behaviour<'b> = &'b dyn Fn(&str, Nanos) -> (bool, Nanos);
@@ -42,7 +42,7 @@ impl<'b> World<'b> {
             id: Arc::clone(id),
             address: Arc::clone(id),
             tier: 0,
-            enabled: true,
+            admin: Admin::Enabled,
         });
         let _ = health.list(listed, true, Nanos(0));
         let mut schedule = ProbeSchedule::new(seed);

@@ -3,11 +3,12 @@
 //! Each counter has one writer, so counting is a load and a store on memory that no other worker
 //! writes; a reader may see a request's count before its duration.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use evenkeel_core::{Nanos, RequestWindow, RetryPolicy, Signal, SignalSum, unpoisoned};
 
+use super::attempts::{AttemptTotals, Attempts};
 use super::decision_times::DecisionCells;
 
 /// How a request ended, as metrics tell it.
@@ -97,12 +98,16 @@ pub(crate) struct EndpointCounters {
     durations: [AtomicU64; CELLS],
     duration_sum: AtomicU64,
     failures: AtomicU64,
+    successes: AtomicU64,
+    turned_away: AtomicU64,
     idle: AtomicU64,
     active: AtomicU64,
     reports: AtomicU64,
     bad_reports: AtomicU64,
     /// What was heard of its load; poured here by the worker's pulse, off the path of requests.
     heard: Mutex<SignalSum>,
+    /// What successful attempts took; only where somebody asks for it.
+    attempts: OnceLock<Box<Attempts>>,
 }
 
 /// Adds to a counter that nobody else writes.
@@ -125,6 +130,30 @@ impl EndpointCounters {
     /// Counts an attempt that failed.
     pub(crate) fn fail(&self) {
         add(&self.failures, 1);
+    }
+
+    /// Counts an attempt that succeeded, and how long it took if that is asked for.
+    #[inline]
+    pub(crate) fn succeed(&self, took: Option<Nanos>) {
+        add(&self.successes, 1);
+        if let Some(took) = took {
+            self.attempts.get_or_init(Box::default).count(took);
+        }
+    }
+
+    /// Counts an attempt that was answered with 429.
+    pub(crate) fn turn_away(&self) {
+        add(&self.turned_away, 1);
+    }
+
+    /// Adds what was counted of attempts.
+    pub(crate) fn add_attempts(&self, sum: &mut AttemptTotals) {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        sum.successes += read(&self.successes);
+        sum.failures += read(&self.failures) + read(&self.turned_away);
+        if let Some(attempts) = self.attempts.get() {
+            attempts.add_to(sum);
+        }
     }
 
     /// Counts connections: those that idle, and those that carry a request.
@@ -268,6 +297,11 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    pub(crate) fn count_one(&mut self, duration: Nanos) {
+        self.cells[BUCKETS.partition_point(|bound| *bound < duration)] += 1;
+        self.sum.0 = self.sum.0.wrapping_add(duration.0);
+    }
+
     /// The count of each bucket, the one without a bound last.
     #[must_use]
     pub fn cells(&self) -> &[u64] {

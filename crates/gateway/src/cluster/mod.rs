@@ -1,7 +1,9 @@
 //! A cluster as the control side sees it: membership, what is published of it, and its counters.
 
+mod attempts;
 mod counters;
 mod decision_times;
+mod health;
 mod overlay;
 mod record;
 mod site;
@@ -12,6 +14,7 @@ pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
 pub(crate) use decision_times::DecisionTimer;
 pub use decision_times::{DECISION_BUCKETS, DecisionTimes};
+pub(crate) use health::Probed;
 pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::{Cluster, EndpointReport};
 pub(crate) use site::Site;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use evenkeel_config as config;
+use evenkeel_core::health::{Cause, Health};
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Admin, DuplicateId, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Serial,
@@ -14,6 +16,7 @@ use evenkeel_core::{
 
 use super::counters::{ClusterCounters, EndpointCounters, Totals};
 use super::decision_times::DecisionTimes;
+use super::health::HealthState;
 use super::overlay::Overrides;
 use super::site::Site;
 use super::target::Target;
@@ -28,29 +31,32 @@ use crate::tls::ClientTls;
 #[derive(Debug)]
 pub struct Cluster {
     name: Arc<str>,
-    site: Arc<Site>,
+    pub(super) site: Arc<Site>,
     state: Mutex<State>,
+    /// An endpoint has failed so often in a row that somebody should look.
+    pub(super) accused: AtomicBool,
     published: Arc<Published<View>>,
     budget: RetryBudget,
     counters: Mutex<Counters>,
 }
 
 #[derive(Debug)]
-struct State {
-    config: config::Cluster,
+pub(super) struct State {
+    pub(super) config: config::Cluster,
     overrides: Overrides,
-    membership: Membership,
+    pub(super) membership: Membership,
+    pub(super) health: HealthState,
     policies: Policies,
     targets: BTreeMap<Arc<str>, Arc<Target>>,
-    since: BTreeMap<Arc<str>, (Standing, SystemTime)>,
+    since: BTreeMap<Arc<str>, (Standing, Health, SystemTime)>,
     /// Weights that follow what endpoints say.
     weighing: Option<Weighing>,
 }
 
 /// The counters that workers registered.
 #[derive(Debug, Default)]
-struct Counters {
-    endpoints: BTreeMap<Arc<str>, Vec<Arc<EndpointCounters>>>,
+pub(super) struct Counters {
+    pub(super) endpoints: BTreeMap<Arc<str>, Vec<Arc<EndpointCounters>>>,
     workers: Vec<Arc<ClusterCounters>>,
 }
 
@@ -65,8 +71,20 @@ pub struct EndpointReport {
     pub standing: Standing,
     /// The weight in force, in 1/256 of a configured unit.
     pub effective_weight: u32,
+    /// How it is, as far as checks and its requests tell.
+    pub health: Health,
+    /// Why, and what will end it, in words; empty when there is nothing to say.
+    pub reason: String,
+    /// When that ends by itself, if it does.
+    pub until: Option<SystemTime>,
+    /// The share of its weight that it has while it warms up, in 1/256.
+    pub warmth: Option<u16>,
     /// Since when it stands so.
     pub since: SystemTime,
+    /// How often it became what, in the order of [`Health::ALL`].
+    pub transitions: [u64; Health::ALL.len()],
+    /// How often it was ejected, in the order of [`Cause::OF_EJECTIONS`].
+    pub ejections: [u64; Cause::OF_EJECTIONS.len()],
     /// Requests in flight.
     pub in_flight: u32,
     /// What was counted of it.
@@ -74,7 +92,7 @@ pub struct EndpointReport {
 }
 
 impl Cluster {
-    /// A cluster as configured.
+    /// A cluster as configured, at the start of the process or later.
     ///
     /// # Errors
     ///
@@ -83,28 +101,29 @@ impl Cluster {
         config: config::Cluster,
         site: &Arc<Site>,
         tls: Option<Arc<ClientTls>>,
+        is_start: bool,
     ) -> Result<Self, DuplicateId> {
         let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
         site.settle(&mut membership, &config);
         membership.replace(config.endpoints.clone())?;
-        let policies = Policies::new(&config, tls);
-        let mut targets = BTreeMap::new();
-        let mut since = BTreeMap::new();
-        let view = view(&mut membership, policies.clone(), &mut targets, &mut since);
+        let mut state = State {
+            health: HealthState::new(&config, site, &mut membership, is_start),
+            policies: Policies::new(&config, tls),
+            targets: BTreeMap::new(),
+            since: BTreeMap::new(),
+            weighing: Weighing::configured(None, config.dynamic_weights),
+            overrides: Overrides::default(),
+            membership,
+            config,
+        };
+        let view = view(&mut state);
         Ok(Self {
-            budget: RetryBudget::new(config.retry.budget),
-            name: Arc::clone(&config.name),
+            budget: RetryBudget::new(state.config.retry.budget),
+            name: Arc::clone(&state.config.name),
             site: Arc::clone(site),
+            accused: AtomicBool::new(false),
             published: Arc::new(Published::new(Arc::new(view))),
-            state: Mutex::new(State {
-                weighing: Weighing::configured(None, config.dynamic_weights),
-                config,
-                overrides: Overrides::default(),
-                membership,
-                policies,
-                targets,
-                since,
-            }),
+            state: Mutex::new(state),
             counters: Mutex::default(),
         })
     }
@@ -292,6 +311,7 @@ impl Cluster {
             state.weighing = Weighing::configured(state.weighing.take(), config.dynamic_weights);
             state.policies = Policies::new(&config, tls);
             self.set_budget(config.retry.budget);
+            state.health.set_policy(&config, self.site.clock.now());
             (state.config, state.overrides) = (config, overrides);
             Some(())
         });
@@ -306,19 +326,25 @@ impl Cluster {
         let mut state = self.state();
         let changed = change(&mut state)?;
         state.forget_moved();
+        let happenings = state.follow_list(self.site.clock.now());
         let State {
             membership,
-            policies,
-            targets,
-            since,
             weighing,
             ..
         } = &mut *state;
         report::settle(membership, weighing.as_ref());
-        let view = view(membership, policies.clone(), targets, since);
-        self.published.publish(Arc::new(view));
-        self.forget_departed(&state);
+        self.publish(&mut state);
+        self.tell(&mut state, happenings);
+        // Somebody else may have to be checked now.
+        self.site.bell.notify_one();
         Some(changed)
+    }
+
+    /// Publishes the state as it is.
+    pub(super) fn publish(&self, state: &mut State) {
+        let view = view(state);
+        self.published.publish(Arc::new(view));
+        self.forget_departed(state);
     }
 
     /// Reports every endpoint, in id order.
@@ -435,11 +461,11 @@ impl Cluster {
     }
 
     // Nothing panics while it holds these locks, so a poisoned one is whole.
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         unpoisoned(self.state.lock())
     }
 
-    fn counters(&self) -> MutexGuard<'_, Counters> {
+    pub(super) fn counters(&self) -> MutexGuard<'_, Counters> {
         unpoisoned(self.counters.lock())
     }
 }
@@ -472,6 +498,7 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
         .get(endpoint.id())
         .map_or(&[][..], Vec::as_slice);
     let standing = view.snapshot.standing(index);
+    let told = state.health.tell(endpoint.id());
     EndpointReport {
         admin: state
             .membership
@@ -486,7 +513,13 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
         since: state
             .since
             .get(endpoint.id())
-            .map_or(SystemTime::UNIX_EPOCH, |(_, since)| *since),
+            .map_or(SystemTime::UNIX_EPOCH, |(.., since)| *since),
+        health: told.health,
+        reason: told.reason,
+        until: told.until,
+        warmth: told.warmth,
+        transitions: told.transitions,
+        ejections: told.ejections,
         in_flight: candidate.state().in_flight().count(),
         totals: EndpointCounters::sum(workers.iter().map(AsRef::as_ref)),
         endpoint,
@@ -494,15 +527,12 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
 }
 
 /// The next version: targets of endpoints that keep their address stay.
-fn view(
-    membership: &mut Membership,
-    policies: Policies,
-    targets: &mut BTreeMap<Arc<str>, Arc<Target>>,
-    since: &mut BTreeMap<Arc<str>, (Standing, SystemTime)>,
-) -> View {
-    let snapshot = membership.snapshot();
-    let old = std::mem::take(targets);
-    let old_since = std::mem::take(since);
+fn view(state: &mut State) -> View {
+    let snapshot = state.membership.snapshot();
+    let policies = state.policies.clone();
+    let old = std::mem::take(&mut state.targets);
+    let old_since = std::mem::take(&mut state.since);
+    let (targets, since) = (&mut state.targets, &mut state.since);
     let now = time_of_day();
     for (index, endpoint) in snapshot.endpoints().iter().enumerate() {
         let id = endpoint.shared_id();
@@ -512,9 +542,12 @@ fn view(
             _ => Arc::new(target),
         };
         let standing = snapshot.standing(index);
+        let health = state.health.of(&id);
         let stands = match old_since.get(&id) {
-            Some((before, since)) if *before == standing => (standing, *since),
-            _ => (standing, now),
+            Some((before, was, since)) if (*before, *was) == (standing, health) => {
+                (standing, health, *since)
+            }
+            _ => (standing, health, now),
         };
         targets.insert(Arc::clone(&id), target);
         since.insert(id, stands);

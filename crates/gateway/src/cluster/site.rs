@@ -1,9 +1,13 @@
-//! Who this gateway is and where it stands, as far as clusters care.
+//! Who this gateway is and where it stands, as far as clusters care, and whom they tell what.
 
 use std::sync::Arc;
 
 use evenkeel_config as config;
 use evenkeel_core::{Membership, Subset};
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::event::Events;
 
 /// Where Linux keeps the host's name.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -13,14 +17,32 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 pub(crate) struct Site {
     zone: Option<Arc<str>>,
     instance: Arc<str>,
+    pub(super) clock: Clock,
+    pub(super) seed: u64,
+    pub(super) events: Arc<Events>,
+    /// Rung when there is something for whoever watches over endpoints.
+    pub(super) bell: Arc<Notify>,
 }
 
 impl Site {
-    pub(crate) fn new(runtime: &config::Runtime) -> Self {
+    pub(crate) fn new(runtime: &config::Runtime, clock: Clock, seed: u64) -> Self {
         Self {
+            clock,
+            seed,
+            events: Arc::default(),
+            bell: Arc::default(),
             zone: runtime.zone.as_deref().map(Into::into),
             instance: runtime.instance.clone().unwrap_or_else(host_name).into(),
         }
+    }
+
+    pub(crate) fn events(&self) -> &Arc<Events> {
+        &self.events
+    }
+
+    /// What rings when there is something for whoever watches over endpoints.
+    pub(crate) fn bell(&self) -> &Notify {
+        &self.bell
     }
 
     /// Sets what a configuration says of decisions beside strategy and endpoints: at the start, and at

@@ -47,6 +47,10 @@ pub struct Policies {
     pub proxy_protocol: Option<ProxyVersion>,
     /// What is to be heard of endpoints.
     pub(crate) listens: Listens,
+    /// After how many failures in a row an endpoint is accused.
+    pub(crate) failures_max: Option<u32>,
+    /// Whether latencies of attempts are kept apart, to eject by them.
+    pub(crate) times_attempts: bool,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
     /// Where the keys of requests come from.
@@ -122,6 +126,10 @@ impl Policies {
                 config::ProxyProtocol::V2 => ProxyVersion::V2,
             }),
             listens: Listens::from(cluster.dynamic_weights.as_ref()),
+            failures_max: cluster.outlier.map(|outlier| outlier.consecutive_failures),
+            times_attempts: cluster
+                .outlier
+                .is_some_and(|outlier| outlier.latency_factor.is_some()),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
             key_sources: cluster.keys.sources.as_slice().into(),
         }

@@ -11,7 +11,7 @@ use super::hedge::{hedge_after, race};
 use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
-use super::tries::{Tries, Try, Views};
+use super::tries::{TOO_MANY_REQUESTS, Tries, Try, Views};
 use super::tunnel::pass_on;
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
@@ -97,7 +97,11 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
             client.worker.shared.resolver.ask();
         }
         at.note_failure(&tries);
-        at.finish(Outcome::Failure, now);
+        let point = match failure {
+            Failure::Endpoint(_, point) => Some(point),
+            _ => None,
+        };
+        at.finish(tries.given_up(point), now);
         request.upload.rewind();
         at = next;
     }
@@ -120,10 +124,10 @@ fn settle(
     if at.is_retry() {
         tries.ended(!failed);
     }
-    let outcome = if failed {
-        Outcome::Failure
-    } else {
-        Outcome::Success
+    let outcome = match finished.status {
+        TOO_MANY_REQUESTS => Outcome::TooMuch,
+        _ if failed => Outcome::Failure,
+        _ => Outcome::Success,
     };
     at.finish(outcome, now);
     if finished.client_goes_on {

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Signal};
+use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Serial, Signal};
 use evenkeel_http1::ResponseHead;
 
 use super::relay::Failure;
@@ -19,6 +19,9 @@ use crate::worker::{ClusterWorker, Worker, WorkerView};
 
 /// One for each try but the first, and one for a last choice that finds nobody.
 const LATER: usize = Attempts::MAX;
+
+/// The status by which an endpoint says that this is too much for it.
+pub(super) const TOO_MANY_REQUESTS: u16 = 429;
 
 /// The views that the tries of a request are chosen on: each the newest one when it is, and held for
 /// as long as a lease on it is.
@@ -131,20 +134,36 @@ impl<'v> Try<'v> {
 
     /// Says that the endpoint answered, and keeps it: the two go on to speak.
     pub(super) fn answered(&self, now: Nanos) {
+        self.endpoint().counters.succeed(None);
         self.lease.answered(now);
     }
 
     /// Lets go of the endpoint, and says how it did. Each try is an observation of its own.
     pub(super) fn finish(self, outcome: Outcome, now: Nanos) {
-        if outcome == Outcome::Failure {
-            self.endpoint().counters.fail();
-        }
+        let (view, state, endpoint) = (self.view, self.lease.state(), self.endpoint());
+        let policies = &view.view.policies;
         self.notes.note(|notes| notes.ended(self.place, now));
         self.trace.ended(self.decision, outcome, now);
         if self.policies().listens.to_latency {
             self.hear(outcome, now);
         }
+        match outcome {
+            Outcome::Failure => endpoint.counters.fail(),
+            Outcome::Success => {
+                let took = policies.times_attempts.then(|| self.lease.age(now));
+                endpoint.counters.succeed(took);
+            }
+            Outcome::TooMuch if policies.retry.lists(TOO_MANY_REQUESTS) => endpoint.counters.fail(),
+            Outcome::TooMuch => endpoint.counters.turn_away(),
+            Outcome::Cancelled => {}
+        }
         self.lease.finish(outcome, now);
+        if outcome == Outcome::Failure
+            && let Some(most) = policies.failures_max
+            && state.failures_in_row().is_multiple_of(most)
+        {
+            view.cluster.accuse();
+        }
     }
 }
 
@@ -189,6 +208,8 @@ pub(super) struct Tries<'v> {
     aimed: Cell<Option<&'v Rc<WorkerView>>>,
     /// A byte of an answer has come.
     has_begun: Cell<bool>,
+    /// The answer that was given up was 429.
+    was_too_much: Cell<bool>,
     notes: Noted,
     trace: Trace,
 }
@@ -209,6 +230,7 @@ impl<'v> Tries<'v> {
             nobody: Cell::new(None),
             aimed: Cell::new(None),
             has_begun: Cell::new(false),
+            was_too_much: Cell::new(false),
             notes,
             trace,
         }
@@ -302,7 +324,7 @@ impl<'v> Tries<'v> {
         if tried >= policies.retry.attempts {
             return None;
         }
-        if usize::from(tried) >= view.eligible {
+        if self.tried_on(view) >= view.eligible {
             self.nobody.set(Some(NoEndpoint::AllTried));
             return None;
         }
@@ -322,6 +344,17 @@ impl<'v> Tries<'v> {
     /// Takes in the load report in the head of an answer, if there is one.
     pub(super) fn hear(&self, at: &Try<'_>, head: &ResponseHead<'_, '_>, now: Nanos) {
         report::hear(self.cluster, at.endpoint(), head, now);
+    }
+
+    /// How many of those that may be chosen have been tried: one that was tried may have been taken out
+    /// since.
+    fn tried_on(&self, view: &WorkerView) -> usize {
+        let snapshot = &view.view.snapshot;
+        let is_open = |serial: &Serial| {
+            let at = snapshot.position(*serial);
+            at.is_some_and(|at| snapshot.candidates()[at as usize].is_open())
+        };
+        self.ctx.borrow().attempts.iter().filter(is_open).count()
     }
 
     /// Forgets that an answer has begun.
@@ -345,7 +378,17 @@ impl<'v> Tries<'v> {
         policies: &Policies,
         now: Nanos,
     ) -> bool {
+        self.was_too_much.set(status == TOO_MANY_REQUESTS);
         policies.retry.lists(status) && self.grant(Point::Status, request, policies, now)
+    }
+
+    /// What a try came to that was given up: one that the endpoint turned away says nothing of how well
+    /// it is.
+    pub(super) fn given_up(&self, point: Option<Point>) -> Outcome {
+        match point {
+            None if self.was_too_much.get() => Outcome::TooMuch,
+            _ => Outcome::Failure,
+        }
     }
 
     /// The try that was granted.

@@ -78,7 +78,7 @@ impl Control {
     /// What happens that operators want to know.
     #[must_use]
     pub fn events(&self) -> &Events {
-        &self.shared.events
+        self.shared.site.events()
     }
 
     /// The logs of requests that are written.
@@ -178,8 +178,7 @@ impl Control {
     }
 
     fn tell(&self, event: Event, cluster: &Cluster) {
-        self.shared
-            .events
+        self.events()
             .publish(event.of_cluster(cluster.shared_name()));
     }
 

@@ -23,15 +23,18 @@ pub enum Task {
     Weights,
     /// Looks for certificates that have been replaced.
     Certificates,
+    /// Watches over endpoints: checks, ejections, warm-up.
+    Health,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Resolver,
         Self::Latencies,
         Self::Weights,
         Self::Certificates,
+        Self::Health,
     ];
 
     /// The label value.
@@ -42,6 +45,7 @@ impl Task {
             Self::Latencies => "latencies",
             Self::Weights => "weights",
             Self::Certificates => "certificates",
+            Self::Health => "health",
         }
     }
 }

@@ -10,9 +10,9 @@ use super::plan::Plan;
 use super::restart::Restarts;
 use crate::access::AccessLog;
 use crate::clock::Clock;
+use crate::cluster::Site;
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
-use crate::event::Events;
 use crate::upstream::Resolver;
 
 /// What all threads of a gateway share; nothing here is written on the path of a request.
@@ -24,8 +24,8 @@ pub(crate) struct Shared {
     pub(crate) plan: Arc<Published<Plan>>,
     pub(crate) resolver: Resolver,
     pub(crate) descriptors: Arc<Descriptors>,
-    pub(crate) events: Arc<Events>,
     pub(crate) restarts: Restarts,
+    pub(crate) site: Arc<Site>,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessLog>,
     /// Receipts of decisions, if any are kept.

@@ -22,6 +22,7 @@ use crate::cluster::{Cluster, Site};
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
+use crate::probe::watch;
 use crate::report::follow_weights;
 use crate::tls::{TlsError, TlsSettings, follow_files};
 use crate::upstream::{FIRST_LOOKUP, Resolver};
@@ -78,7 +79,7 @@ pub struct Gateway {
     control: Control,
     shared: Arc<Shared>,
     workers: Vec<WorkerHandle>,
-    /// Names and latencies are minded for as long as it runs.
+    /// Names, latencies and endpoints are minded for as long as it runs.
     minding: JoinHandle<()>,
 }
 
@@ -94,8 +95,9 @@ impl Gateway {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let count = config.runtime.workers.count(cores);
         let tls = TlsSettings::load(config, &TlsSettings::default())?;
-        let clusters = clusters(config, &tls)?;
         let clock = Clock::start();
+        let site = Arc::new(Site::new(&config.runtime, clock, seed));
+        let clusters = clusters(config, &site, &tls)?;
         let access = access_log(config, clock)?;
         let receipts = receipts(config, clock)?;
         let (doors, sockets) = listen(config, count)?;
@@ -109,8 +111,8 @@ impl Gateway {
             seed,
             resolver: Resolver::new(Arc::clone(&plan)),
             descriptors: Arc::new(Descriptors::new()),
-            events: Arc::default(),
             restarts: Restarts::default(),
+            site,
             plan,
             reloading: Mutex::new(()),
             reloads: Default::default(),
@@ -154,6 +156,7 @@ impl Gateway {
                         let shared = shared();
                         async move { follow_files(&shared.plan).await }
                     }),
+                    restarts.keep(Task::Health, || watch(shared())),
                 );
             }),
         })
@@ -256,12 +259,15 @@ fn receipts(config: &Config, clock: Clock) -> Result<Option<Arc<Receipts>>, Star
     opened.transpose()
 }
 
-fn clusters(config: &Config, tls: &TlsSettings) -> Result<Vec<Arc<Cluster>>, StartError> {
+fn clusters(
+    config: &Config,
+    site: &Arc<Site>,
+    tls: &TlsSettings,
+) -> Result<Vec<Arc<Cluster>>, StartError> {
     let clusters = config.clusters.iter();
-    let site = Arc::new(Site::new(&config.runtime));
     clusters
         .map(|cluster| {
-            let made = Cluster::new(cluster.clone(), &site, tls.cluster(&cluster.name));
+            let made = Cluster::new(cluster.clone(), site, tls.cluster(&cluster.name), true);
             made.map(Arc::new).map_err(|error| StartError::Duplicate {
                 cluster: Arc::clone(&cluster.name),
                 error,

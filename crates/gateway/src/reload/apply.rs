@@ -71,7 +71,7 @@ impl Control {
             Err(error) => ("failure", error.to_string()),
         };
         let event = Event::new(EventKind::Reload, cause, evidence);
-        self.shared.events.publish(event);
+        self.events().publish(event);
         result
     }
 
@@ -96,7 +96,8 @@ impl Control {
 
         // Nothing fails from here on.
         let forget = operators == OperatorChanges::Forget;
-        let clusters = clusters(config, &diff, &old, forget, &names, &tls)?;
+        let site = &self.shared.site;
+        let clusters = clusters(config, site, &diff, &old, forget, &names, &tls)?;
         let (doors, sockets) = deal(&diff, &old, bound, self.workers.len());
         let plan = Arc::new(Plan::new(
             in_force(&old.config, config),
@@ -108,6 +109,7 @@ impl Control {
         self.shared.plan.publish(Arc::clone(&plan));
         self.adopt(&plan, sockets).await;
         self.shared.resolver.ask();
+        site.bell().notify_one();
         if !diff.changes.listeners.is_empty() {
             self.shared.mind_descriptors();
         }
@@ -159,6 +161,7 @@ fn check_ids(cluster: &config::Cluster) -> Result<(), StartError> {
 /// The clusters in their new order: those that stay are the same ones, with their new settings.
 fn clusters(
     config: &Config,
+    site: &Arc<Site>,
     diff: &Diff,
     old: &Plan,
     forget: bool,
@@ -166,8 +169,6 @@ fn clusters(
     tls: &TlsSettings,
 ) -> Result<Vec<Arc<Cluster>>, StartError> {
     let mut clusters = Vec::with_capacity(config.clusters.len());
-    // Who we are stays until the next start.
-    let site = Arc::new(Site::new(&old.config.runtime));
     for (wanted, origin) in config.clusters.iter().zip(&diff.clusters) {
         let duplicate = |error| StartError::Duplicate {
             cluster: Arc::clone(&wanted.name),
@@ -175,7 +176,7 @@ fn clusters(
         };
         let cluster = match origin {
             Origin::New => Arc::new(
-                Cluster::new(wanted.clone(), &site, tls.cluster(&wanted.name))
+                Cluster::new(wanted.clone(), site, tls.cluster(&wanted.name), false)
                     .map_err(duplicate)?,
             ),
             Origin::Kept(place) | Origin::Changed(place) => Arc::clone(&old.clusters[*place]),

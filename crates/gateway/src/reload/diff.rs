@@ -144,6 +144,9 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
     or_other(differing(&[
         ("endpoints", old.endpoints != new.endpoints),
         ("strategy", old.strategy != new.strategy),
+        ("health", old.health != new.health),
+        ("outlier", old.outlier != new.outlier),
+        ("slow_start", old.slow_start != new.slow_start),
         ("panic", old.panic != new.panic),
         ("proxy_protocol", old.proxy_protocol != new.proxy_protocol),
         ("tls", old.tls != new.tls),

@@ -32,6 +32,8 @@ pub(crate) struct ClusterWorker {
 #[derive(Debug)]
 pub(crate) struct WorkerView {
     pub(crate) view: Arc<View>,
+    /// Who is told of endpoints that fail.
+    pub(crate) cluster: Arc<Cluster>,
     endpoints: BTreeMap<Serial, Rc<LocalEndpoint>>,
     by_index: Box<[Rc<LocalEndpoint>]>,
     /// How many endpoints may be chosen.
@@ -176,7 +178,11 @@ impl ClusterWorker {
 }
 
 impl WorkerView {
-    fn new(view: Arc<View>, cluster: &Cluster, old: &BTreeMap<Serial, Rc<LocalEndpoint>>) -> Self {
+    fn new(
+        view: Arc<View>,
+        cluster: &Arc<Cluster>,
+        old: &BTreeMap<Serial, Rc<LocalEndpoint>>,
+    ) -> Self {
         let mut endpoints = BTreeMap::new();
         let by_index = view
             .snapshot
@@ -202,6 +208,7 @@ impl WorkerView {
         Self {
             eligible: groups.map(|group| group.eligible().len()).sum(),
             view,
+            cluster: Arc::clone(cluster),
             endpoints,
             by_index,
         }

@@ -140,7 +140,9 @@ fn an_id_may_move() {
 #[test]
 fn draining_endpoints_get_no_new_requests_until_they_are_enabled() {
     let (a, b) = (Upstream::ok("a"), Upstream::ok("b"));
-    let gateway = Gateway::over([a.endpoint("a"), b.endpoint("b")]);
+    let gateway = Gateway::with([a.endpoint("a"), b.endpoint("b")], |config| {
+        config.clusters[0].slow_start = None;
+    });
     let ask_some = || {
         for _ in 0..50 {
             assert_eq!(ask(gateway.address(), GET).status, 200);

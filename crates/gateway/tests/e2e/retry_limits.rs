@@ -117,6 +117,7 @@ fn an_answer_is_not_given_up_for_nobody() {
     let b2 = Upstream::answering(move |_| Answer::ok("ok").behind(&behind));
     let b2_endpoint = b2.endpoint("b2").with_tier(1).with_capacity(1);
     let gateway = Gateway::with([b1.endpoint("b1"), b2_endpoint], |config| {
+        config.clusters[0].outlier = None;
         config.clusters[0].retry.budget = RetryPolicy {
             ratio: 0.0,
             per_second: 1,
@@ -208,6 +209,7 @@ fn d11_clients_that_leave_during_a_retry() {
     ] {
         let endpoints = [b1.endpoint("b1"), second.with_tier(1)];
         let gateway = Gateway::with(endpoints, |config| {
+            config.clusters[0].outlier = None;
             config.clusters[0].retry.budget = MANY;
             config.clusters[0].timeout.connect = Duration::from_secs(300);
         });

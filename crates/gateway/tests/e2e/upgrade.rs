@@ -243,7 +243,9 @@ fn an_idle_tunnel_ends() {
 fn a19_tunnels_are_requests_in_flight() {
     let upstreams = [echo("a"), echo("b"), echo("c")];
     let endpoint = |place: usize| upstreams[place].endpoint(["a", "b", "c"][place]);
-    let gateway = Gateway::over([endpoint(0), endpoint(1)]);
+    let gateway = Gateway::with([endpoint(0), endpoint(1)], |config| {
+        config.clusters[0].slow_start = None;
+    });
     let mut clients: Vec<_> = (0..4).map(|_| switched(&gateway)).collect();
     assert_eq!(gateway.endpoint("a").in_flight, 2);
     assert_eq!(gateway.endpoint("b").in_flight, 2);

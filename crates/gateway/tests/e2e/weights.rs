@@ -178,6 +178,7 @@ fn weights_are_forgotten_where_they_have_to_be() {
     let quiet = saying("x-quiet: yes");
     let mut config = evenkeel_testkit::config([busy.endpoint("a"), free.endpoint("b")]);
     config.clusters[0].dynamic_weights = Some(quick(WeightLaw::Orca));
+    config.clusters[0].slow_start = None;
     let gateway = Gateway::start(&config);
     ask_until(&gateway, "weights follow", || weight(&gateway, "a") == 128);
     // The same id elsewhere.

@@ -141,7 +141,9 @@ impl Balancer {
         let standing = snapshot.standing(lease.index());
         let may = match standing {
             Standing::Ready => true,
-            Standing::Unhealthy => lease.fallback().is_some(),
+            Standing::Unhealthy | Standing::Ejected | Standing::Damped => {
+                lease.fallback().is_some()
+            }
             _ => false,
         };
         if !may {

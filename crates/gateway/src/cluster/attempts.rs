@@ -1,0 +1,117 @@
+//! What attempts at an endpoint came to and how long they took, to be compared between endpoints.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use evenkeel_core::Nanos;
+
+/// Four to each doubling, from 2^16 ns (66 us) to 2^40 ns (18 min): a median is known to a tenth or so.
+const CELLS: usize = 96;
+const FIRST_BIT: u32 = 16;
+
+/// One worker's count of what successful attempts at one endpoint took.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    cells: [AtomicU64; CELLS],
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self {
+            cells: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+impl Attempts {
+    /// Counts one; by the worker whose count it is.
+    pub(super) fn count(&self, took: Nanos) {
+        let cell = &self.cells[cell_of(took)];
+        cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_to(&self, sum: &mut AttemptTotals) {
+        for (total, cell) in sum.times.iter_mut().zip(&self.cells) {
+            *total += cell.load(Ordering::Relaxed);
+        }
+    }
+}
+
+fn cell_of(took: Nanos) -> usize {
+    let ns = took.0.max(1 << FIRST_BIT);
+    let bit = ns.ilog2();
+    let quarter = (ns >> (bit - 2)) & 3;
+    let cell = (bit - FIRST_BIT) as usize * 4 + quarter as usize;
+    cell.min(CELLS - 1)
+}
+
+/// The middle of a cell.
+fn middle_of(cell: usize) -> Nanos {
+    let bit = FIRST_BIT + (cell / 4) as u32;
+    let quarter = (cell % 4) as u64;
+    Nanos((8 + 2 * quarter + 1) << (bit - 3))
+}
+
+/// What attempts at an endpoint came to, over all workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AttemptTotals {
+    pub(super) successes: u64,
+    /// Those that were turned away with 429 too.
+    pub(super) failures: u64,
+    times: [u64; CELLS],
+}
+
+impl Default for AttemptTotals {
+    fn default() -> Self {
+        Self {
+            successes: 0,
+            failures: 0,
+            times: [0; CELLS],
+        }
+    }
+}
+
+impl AttemptTotals {
+    /// What has come since these were `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            successes: self.successes.saturating_sub(before.successes),
+            failures: self.failures.saturating_sub(before.failures),
+            times: std::array::from_fn(|at| self.times[at].saturating_sub(before.times[at])),
+        }
+    }
+
+    /// The median of what successful attempts took, if that was counted.
+    pub(super) fn median(&self) -> Option<Nanos> {
+        let count: u64 = self.times.iter().sum();
+        let mut below = 0;
+        let cell = self.times.iter().position(|cell| {
+            below += cell;
+            below * 2 >= count
+        })?;
+        (count > 0).then(|| middle_of(cell))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_known_to_a_few_percents() {
+        let mut all = AttemptTotals::default();
+        for (median, others) in [(3.0, [1.0, 50.0]), (0.2, [0.1, 0.3]), (700.0, [20.0, 9e5])] {
+            let attempts = Attempts::default();
+            for ms in [median, others[0], median, others[1], median] {
+                attempts.count(Nanos((ms * 1e6) as u64));
+            }
+            let mut sum = AttemptTotals::default();
+            attempts.add_to(&mut sum);
+            attempts.add_to(&mut all);
+            let got = sum.median().expect("five of them").0 as f64 / 1e6;
+            assert!((got / median - 1.0).abs() < 0.12, "{got} of {median}");
+            assert_eq!(sum.since(&sum).median(), None);
+        }
+        assert_eq!(all.times.iter().sum::<u64>(), 15);
+        assert_eq!(AttemptTotals::default().median(), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Checks by gRPC's health service, against a real HTTP/2 server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use bytes::Bytes;
+use evenkeel_config::{HealthCheck, Probe};
+use evenkeel_core::health::ActivePolicy;
+use evenkeel_core::{Endpoint, Nanos, Standing};
+use evenkeel_testkit::{Gateway, Upstream, eventually};
+use http::{HeaderMap, HeaderValue, Response};
+use tokio::sync::oneshot;
+
+/// A strict server: it answers only once a request has ended.
+struct Server {
+    address: SocketAddr,
+    status: Arc<AtomicU8>,
+    /// Dropped, it ends the server.
+    _runs: oneshot::Sender<()>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let status = Arc::new(AtomicU8::new(1));
+        let (runs, mut ends) = oneshot::channel::<()>();
+        let (tell, told) = std::sync::mpsc::channel();
+        let said = Arc::clone(&status);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("an event loop");
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+                let listener = listener.expect("a free port");
+                let address = listener.local_addr().expect("bound");
+                tell.send(address).expect("somebody waits");
+                tokio::select! {
+                    () = serve(listener, said) => {}
+                    _ = &mut ends => {}
+                }
+            });
+        });
+        Self {
+            address: told.recv().expect("it starts"),
+            status,
+            _runs: runs,
+        }
+    }
+}
+
+async fn serve(listener: tokio::net::TcpListener, status: Arc<AtomicU8>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let status = Arc::clone(&status);
+        tokio::spawn(async move {
+            let Ok(mut connection) = h2::server::handshake(stream).await else {
+                return;
+            };
+            while let Some(Ok((request, mut respond))) = connection.accept().await {
+                let status = Arc::clone(&status);
+                tokio::spawn(async move {
+                    let path = request.uri().path().to_owned();
+                    let kind = request.headers().get("content-type").cloned();
+                    let mut body = request.into_body();
+                    let mut message = Vec::new();
+                    // Ends with END_STREAM, and only then.
+                    while let Some(data) = body.data().await {
+                        message.extend_from_slice(&data.expect("data"));
+                    }
+                    let asked_well = path == "/grpc.health.v1.Health/Check"
+                        && kind == Some(HeaderValue::from_static("application/grpc"))
+                        && message == b"\0\0\0\0\x06\x0a\x04shop";
+                    let code = if asked_well { "0" } else { "13" };
+                    let answer = Response::builder().header("content-type", "application/grpc");
+                    let answer = answer.body(()).expect("right");
+                    let mut send = respond.send_response(answer, false).expect("open");
+                    let said = status.load(Ordering::Relaxed);
+                    let reply = Bytes::copy_from_slice(&[0, 0, 0, 0, 2, 8, said]);
+                    send.send_data(reply, false).expect("open");
+                    let mut trailers = HeaderMap::new();
+                    trailers.insert("grpc-status", HeaderValue::from_static(code));
+                    send.send_trailers(trailers).expect("open");
+                });
+            }
+        });
+    }
+}
+
+/// C09: the request is complete, so a strict endpoint answers it; what it says counts.
+#[test]
+fn c09_the_health_service_is_asked_in_full() {
+    let server = Server::start();
+    let other = Upstream::ok("no HTTP/2");
+    let ms = Nanos::from_millis;
+    let check = HealthCheck {
+        probe: Probe::Grpc("shop".into()),
+        policy: ActivePolicy {
+            interval: ms(100),
+            fast_interval: ms(50),
+            timeout: ms(2_000),
+            hold_down: Nanos(0),
+            ..ActivePolicy::default()
+        },
+    };
+    let endpoint = Endpoint::new("a", server.address.to_string());
+    let gateway = Gateway::with([endpoint, other.endpoint("b")], |config| {
+        config.clusters[0].health = Some(check);
+    });
+    let standing = |id: &str| gateway.endpoint(id).standing;
+    eventually("what speaks no HTTP/2 is out", || {
+        standing("b") == Standing::Unhealthy
+    });
+    assert_eq!(
+        standing("a"),
+        Standing::Ready,
+        "{}",
+        gateway.endpoint("a").reason
+    );
+    server.status.store(2, Ordering::Relaxed);
+    eventually("it is out", || standing("a") == Standing::Unhealthy);
+    let reason = gateway.endpoint("a").reason;
+    assert!(reason.contains("NOT_SERVING"), "{reason}");
+    server.status.store(1, Ordering::Relaxed);
+    eventually("it is back", || standing("a") == Standing::Ready);
+}
