@@ -6,6 +6,7 @@
 mod bench;
 mod demo;
 mod install;
+mod outside;
 mod process;
 mod soak;
 mod stopwatch;

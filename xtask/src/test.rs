@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
 
+use crate::outside;
 use crate::process::{self, answers, cargo, command, debug_binary, target};
 use crate::soak;
 use crate::stopwatch::timed;
@@ -62,6 +63,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "soak",
         run: soak::short,
+    },
+    Step {
+        name: "promtool",
+        run: outside::promtool,
+    },
+    Step {
+        name: "api",
+        run: outside::api,
     },
     Step {
         name: "doc-tests",

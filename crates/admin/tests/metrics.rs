@@ -142,6 +142,58 @@ async fn requests_are_counted_by_who_answered() {
     assert_eq!(web["endpoints"][0]["requests"], 2);
 }
 
+/// Whatever clients think of: hosts, paths and methods make no series.
+#[tokio::test]
+async fn ten_thousand_hosts_and_paths_make_no_series() {
+    const AT_ONCE: usize = 100;
+    let host = Host::start(None).await;
+    let series = async || {
+        let families = exposition::read(&host.get("/metrics").await.text);
+        let samples = families.into_values().flat_map(|family| family.samples);
+        let names = samples.map(|sample| (sample.name, sample.labels));
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    // Nobody answers, so that each request costs little.
+    for id in ["a", "b"] {
+        let path = format!("/api/v1/clusters/web/endpoints/{id}");
+        let drained = host.call("PATCH", &path, "{\"admin\":\"draining\"}").await;
+        assert_eq!(drained.status, 200);
+    }
+    let before = series().await;
+    let address = host.control.listeners()[0]
+        .address()
+        .ip()
+        .expect("an IP address");
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    for batch in 0..10_000 / AT_ONCE {
+        let requests: String = (0..AT_ONCE)
+            .map(|number| {
+                let name = batch * AT_ONCE + number;
+                format!(
+                    "M{number} /p{name}?q={name} HTTP/1.1\r\nhost: h{name}.example\r\nuser-agent: u{name}\r\n\r\n"
+                )
+            })
+            .collect();
+        stream
+            .write_all(requests.as_bytes())
+            .await
+            .expect("written");
+        let (mut answered, mut rest) = (0, String::new());
+        while answered < AT_ONCE {
+            let mut bytes = [0; 65_536];
+            let count = stream.read(&mut bytes).await.expect("an answer");
+            assert!(count > 0, "the connection goes on");
+            rest.push_str(std::str::from_utf8(&bytes[..count]).expect("text"));
+            answered += rest.matches("HTTP/1.1 503").count();
+            // What may be the beginning of the next one stays.
+            rest = rest.split_off(rest.len() - rest.len().min(11));
+        }
+    }
+    assert_eq!(series().await, before);
+    let web = host.get("/api/v1/clusters/web").await.json();
+    assert_eq!(web["totals"]["requests"], 10_000);
+}
+
 #[tokio::test]
 async fn open_metrics_are_for_those_who_ask() {
     let host = Host::start(None).await;
