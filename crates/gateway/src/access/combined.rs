@@ -21,7 +21,10 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
         }
         None => out.push(b'-'),
     }
-    write(out, format_args!("\" {} {}", line.status, line.bytes_out));
+    match line.status {
+        Some(status) => write(out, format_args!("\" {status} {}", line.bytes_out)),
+        None => write(out, format_args!("\" - {}", line.bytes_out)),
+    }
     for text in [
         line.asked.map(|asked| &*asked.referer),
         line.asked.map(|asked| &*asked.user_agent),

@@ -3,7 +3,7 @@
 use evenkeel_core::Nanos;
 
 use super::escape::{json_string, write};
-use super::line::{Attempt, Line, version_text};
+use super::line::{Attempt, Line};
 use crate::timestamp::rfc3339;
 
 /// Appends a line, without its line feed.
@@ -18,8 +18,7 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
     let asked = line.asked;
     text(out, "method", asked.map(|asked| &*asked.method));
     text(out, "path", asked.map(|asked| &*asked.target));
-    let version = asked.map(|asked| version_text(asked.version).as_bytes());
-    text(out, "protocol", version);
+    word(out, "protocol", line.protocol());
     let given = |text: &'_ [u8]| !text.is_empty();
     let host = asked.map(|asked| &*asked.host);
     text(out, "host", host.filter(|host| given(host)));
@@ -27,7 +26,7 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
     text(out, "user_agent", agent.filter(|agent| given(agent)));
     let referer = asked.map(|asked| &*asked.referer);
     text(out, "referer", referer.filter(|referer| given(referer)));
-    write(out, format_args!(",\"status\":{}", line.status));
+    status(out, line.status);
     word(out, "error", line.error);
     word(
         out,
@@ -61,15 +60,19 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
 fn write_attempt(attempt: &Attempt, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"endpoint\":");
     json_string(out, attempt.endpoint.as_bytes());
-    match attempt.status {
-        Some(status) => write(out, format_args!(",\"status\":{status}")),
-        None => out.extend_from_slice(b",\"status\":null"),
-    }
+    status(out, attempt.status);
     word(out, "error", attempt.error);
     millis(out, "connect_ms", Some(attempt.connect));
     millis(out, "first_byte_ms", attempt.first_byte);
     millis(out, "total_ms", attempt.total);
     out.push(b'}');
+}
+
+fn status(out: &mut Vec<u8>, status: Option<u16>) {
+    match status {
+        Some(status) => write(out, format_args!(",\"status\":{status}")),
+        None => out.extend_from_slice(b",\"status\":null"),
+    }
 }
 
 /// A text of others.
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn what_could_not_be_read_is_null() {
         let mut unread = line(None, &[]);
-        (unread.status, unread.client) = (400, None);
+        (unread.status, unread.client) = (Some(400), None);
         let mut out = Vec::new();
         write_line(&unread, &mut out);
         let text = String::from_utf8(out).expect("UTF-8");

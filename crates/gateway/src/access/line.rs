@@ -18,12 +18,15 @@ pub(super) struct Line<'a> {
     pub(super) client: Option<IpAddr>,
     /// None when the request could not be read.
     pub(super) asked: Option<&'a Asked>,
+    /// It is no request, but a connection whose bytes were passed on.
+    pub(super) is_connection: bool,
     pub(super) cluster: Option<&'a str>,
     pub(super) priority: &'static str,
     /// The try that was heard last.
     pub(super) heard: Option<&'a Attempt>,
     pub(super) attempts: &'a [Attempt],
-    pub(super) status: u16,
+    /// None of a connection.
+    pub(super) status: Option<u16>,
     /// In the words of RFC 9209, or `cancelled`.
     pub(super) error: Option<&'static str>,
     pub(super) source: Option<Source>,
@@ -94,6 +97,14 @@ impl Source {
 }
 
 impl Line<'_> {
+    /// What was spoken; none when that could not be read.
+    pub(super) fn protocol(&self) -> Option<&'static str> {
+        match self.asked {
+            _ if self.is_connection => Some("tcp"),
+            asked => asked.map(|asked| version_text(asked.version)),
+        }
+    }
+
     /// The endpoint that was heard last.
     pub(super) fn endpoint(&self) -> Option<&str> {
         self.heard.map(|attempt| &*attempt.endpoint)
@@ -163,9 +174,10 @@ pub(super) mod tests {
             asked,
             cluster: Some("web"),
             priority: "default",
+            is_connection: false,
             heard: attempts.last(),
             attempts,
-            status: 200,
+            status: Some(200),
             error: None,
             source: None,
             bytes_in: 3,

@@ -23,6 +23,8 @@ pub(crate) struct Notes {
     wanted: bool,
     /// Its head has been read.
     begun: bool,
+    /// It is no request, but a connection whose bytes are passed on.
+    is_connection: bool,
     asked: Asked,
     started: Nanos,
     cluster: Option<Arc<str>>,
@@ -51,6 +53,11 @@ impl Notes {
         replace(&mut asked.user_agent, head.field("user-agent"));
         replace(&mut asked.referer, head.field("referer"));
         asked.version = head.version;
+    }
+
+    /// Notes a connection whose bytes are passed on, in place of a request.
+    pub(crate) fn connects(&mut self, wanted: bool) {
+        (self.begun, self.wanted, self.is_connection) = (true, wanted, true);
     }
 
     /// Notes when the request began, and the cluster it goes to.
@@ -163,7 +170,7 @@ impl Notes {
             self.end_attempts(ending.now);
             self.write(log, ending);
         }
-        (self.begun, self.wanted) = (false, false);
+        (self.begun, self.wanted, self.is_connection) = (false, false, false);
         self.attempts.clear();
         (self.status, self.error, self.source) = (None, None, None);
         (self.bytes_in, self.bytes_out) = (0, 0);
@@ -193,12 +200,16 @@ impl Notes {
             request_id: ending.request_id,
             listener: ending.listener,
             client: ending.client,
-            asked: self.begun.then_some(&self.asked),
+            asked: (self.begun && !self.is_connection).then_some(&self.asked),
+            is_connection: self.is_connection,
             cluster: self.cluster.as_deref(),
             priority: "default",
             heard,
             attempts: &self.attempts,
-            status: self.status.unwrap_or(CLIENT_LEFT),
+            status: match self.is_connection {
+                true => None,
+                false => Some(self.status.unwrap_or(CLIENT_LEFT)),
+            },
             error: self.error,
             source: self.source,
             bytes_in: ending.bytes_in + self.bytes_in,

@@ -313,6 +313,18 @@ impl Client {
         }
     }
 
+    /// Begins to take notes of a connection whose bytes are passed on. It has no id of its own, so that
+    /// one is made for the log.
+    pub(super) fn begin_notes(&mut self) {
+        let Some(log) = &self.worker.access else {
+            return;
+        };
+        self.request_id.clear();
+        self.worker.make_request_id(&mut self.request_id);
+        let wanted = log.wants(&self.request_id);
+        self.notes.note(|notes| notes.connects(wanted));
+    }
+
     /// Writes the request in hand to the access log, if there is one.
     #[inline]
     pub(super) fn log_request(&self, bytes_in: u64) {

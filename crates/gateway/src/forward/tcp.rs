@@ -4,13 +4,14 @@
 use std::rc::Rc;
 
 use evenkeel_core::{Outcome, PickContext};
+use evenkeel_http1::ProxyError;
 
 use super::attempt::connect_for;
 use super::client::Client;
 use super::relay::Failure;
 use super::tries::{Tries, Try, Views};
 use super::tunnel::{self, TunnelEnd};
-use crate::access::Noted;
+use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
 use crate::decision::Trace;
 use crate::route::{Destination, Way};
@@ -25,22 +26,29 @@ pub(super) async fn serve(mut client: Client) {
         return;
     };
     let cluster = Rc::clone(&client.entry.plan.clusters[place]);
+    client.begin_notes();
     run(&mut client, &way, &cluster).await;
+    client.log_request(0);
 }
 
 async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     let started = client.worker.now();
     cluster.counters.requests.count(started);
+    client
+        .notes
+        .note(|notes| notes.goes_to(Some(cluster.cluster.shared_name()), started));
     let views = Views::default();
     let mut ctx = PickContext::at(started);
     ctx.key = way.key;
-    let tries = Tries::new(cluster, &views, ctx, Noted::default(), Trace::default());
+    let tries = Tries::new(cluster, &views, ctx, client.notes.clone(), Trace::default());
     let Ok(mut at) = tries.first(way) else {
         return refuse(client, cluster, started);
     };
     loop {
+        let asked = client.worker.alarms.now();
         let failure = match connect_for(client, at.endpoint(), at.policies()).await {
             Ok(connected) => {
+                at.connected(&client.worker, asked);
                 let carrier = Carrier::new(at.endpoint(), connected);
                 if at.is_retry() {
                     tries.ended(true);
@@ -49,10 +57,12 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
             }
             Err(failure) => failure,
         };
+        at.failed(&failure);
         let now = client.worker.now();
         match failure {
             Failure::Endpoint(..) => {}
             Failure::ClientGone => {
+                client.notes.note(Notes::cancelled);
                 let took = now.since(started);
                 at.endpoint().counters.finish(CodeClass::Cancelled, took);
                 return at.finish(Outcome::Cancelled, now);
@@ -77,6 +87,10 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
 fn refuse(client: &Client, cluster: &ClusterWorker, started: evenkeel_core::Nanos) {
     let took = client.worker.now().since(started);
     cluster.counters.own.finish(CodeClass::ServerError, took);
+    let error = ProxyError::DestinationUnavailable;
+    client
+        .notes
+        .note(|notes| notes.refused(error.status(), error));
     client.reset_at_end();
 }
 
@@ -91,6 +105,17 @@ async fn pass_on(
     at.answered(client.worker.now());
     let passed = tunnel::pass_on(client, carrier, at.policies().idle_timeout).await;
     let now = client.worker.now();
+    at.ended(&client.worker);
+    client.notes.note(|notes| {
+        notes.tunnelled([passed.up, passed.down]);
+        match passed.end {
+            TunnelEnd::InOrder | TunnelEnd::Idle => {}
+            TunnelEnd::Client => notes.cancelled(),
+            TunnelEnd::Endpoint => {
+                notes.cut(ProxyError::ConnectionTerminated.word(), Source::Endpoint);
+            }
+        }
+    });
     let class = match passed.end {
         TunnelEnd::InOrder | TunnelEnd::Idle => CodeClass::Success,
         TunnelEnd::Client => CodeClass::Cancelled,

@@ -405,3 +405,33 @@ fn a_tunnel_has_its_line_at_its_end() {
     assert_eq!(bytes, (Some(4), Some(9)), "{line}");
     assert!(line["attempts"][0]["error"].is_null(), "{line}");
 }
+
+/// A connection of a TCP listener has a line of its own, without what only requests have.
+#[test]
+fn a_passed_on_connection_has_its_line() {
+    let folder = Folder::new("tcp");
+    let upstream = crate::tcp::doing(Answer::raw("hello ").echo());
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.listeners[0].protocol = evenkeel_config::Protocol::Tcp;
+        config.log.access = Some(folder.log());
+    });
+    let mut client = RawClient::sending(gateway.address(), "you");
+    assert_eq!(client.take(9), b"hello you");
+    client.half_close();
+    client.rest();
+    let file = folder.file("access.jsonl");
+    let line = &logged(&file, 1)[0];
+    for (key, value) in [("protocol", "tcp"), ("endpoint", "a"), ("cluster", "web")] {
+        assert_eq!(line[key], value, "{key} of {line}");
+    }
+    for key in ["status", "method", "path", "host", "error", "error_source"] {
+        assert!(line[key].is_null(), "{key} of {line}");
+    }
+    let bytes = (line["bytes_in"].as_u64(), line["bytes_out"].as_u64());
+    assert_eq!(bytes, (Some(3), Some(9)), "{line}");
+    gateway.remove("a");
+    RawClient::connect(gateway.address()).rest_before_reset();
+    let line = &logged(&file, 2)[1];
+    assert_eq!(line["error"], "destination_unavailable", "{line}");
+    assert_eq!(line["error_source"], "gateway", "{line}");
+}
