@@ -39,9 +39,8 @@ pub use environment::{Environment, FILE_BYTES_MAX};
 pub use flags::endpoint_from_flag;
 pub use json::{endpoint_from_json, strategy_from_json, weight_from_json};
 pub use load::{LoadError, Loaded, load, parse};
-pub use model::cluster::{
-    Capacity, Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts,
-};
+pub use model::capacity::{Capacity, Peak};
+pub use model::cluster::{Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts};
 pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, DecisionLog, Level, Log, LogFormat, Runtime, Token,
     Workers,
@@ -50,7 +49,9 @@ pub use model::hash::KeyRules;
 pub use model::health::{HealthCheck, HttpProbe, Pattern, Probe};
 pub use model::listener::{Limits, Listener, Protocol};
 pub use model::retry::{Retry, RetryOn};
-pub use model::route::{Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route};
+pub use model::route::{
+    Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route, RoutePriority,
+};
 pub use model::scenario::{
     Amount, Backend, Cache, Discipline, Fault, FaultKind, Load, Scenario, Source, Spread, Stage,
     Variant,

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use evenkeel_config::{
     AccessFormat, Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits,
-    LoadError, LogFormat, Probe, ReportSource, Retry, RetryOn, Runtime, Timeouts, Workers, load,
-    parse,
+    LoadError, LogFormat, Peak, Probe, ReportSource, Retry, RetryOn, Runtime, Timeouts, Workers,
+    load, parse,
 };
 use evenkeel_core::health::{ActivePolicy, Initial, OutlierPolicy, SlowStart};
-use evenkeel_core::{KeyPolicy, MissingKey, Nanos, PanicThreshold, RetryPolicy, WeightLaw};
+use evenkeel_core::{
+    KeyPolicy, MissingKey, Nanos, PanicThreshold, QueuePolicy, RetryPolicy, Watermarks, WeightLaw,
+};
 
 const SHORTEST: &str = r#"
 [[listener]]
@@ -110,6 +112,9 @@ threshold = 0.25
 
 [cluster."a.b".capacity]
 peak = 50
+stop = 0.8
+resume = 0.6
+queue = { size = 7, timeout = "250ms" }
 
 [cluster."a.b".dynamic_weights]
 mode = "orca"
@@ -420,7 +425,17 @@ fn check_clusters(clusters: &[Cluster]) {
     );
     assert_eq!(ab.strategy.build().descriptor().name, "least_request");
     assert_eq!(ab.panic, PanicThreshold::new(0.25).expect("a share"));
-    assert_eq!(ab.capacity, Some(Capacity { peak: 50 }));
+    assert_eq!(
+        ab.capacity,
+        Some(Capacity {
+            peak: Peak::Requests(50),
+            watermarks: Watermarks::new(0.8, 0.6).expect("in order"),
+            queue: Some(QueuePolicy {
+                size: 7,
+                timeout: Nanos::from_millis(250),
+            }),
+        })
+    );
     let weights = ab.dynamic_weights.expect("they follow");
     assert_eq!(
         (weights.rules.law, weights.report, weights.interval),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use evenkeel_config::{Action, Config, Environment, FieldEdits, Forward, Redirect, Rewrite, parse};
+use evenkeel_config::{
+    Action, Config, Environment, FieldEdits, Forward, Redirect, Rewrite, RoutePriority, parse,
+};
 use evenkeel_core::LabelSelector;
 
 /// Every key of a route.
@@ -19,6 +21,7 @@ methods = ["GET", "HEAD"]
 headers = { X-Canary = "1" }
 clusters = { web = 95, canary = 5 }
 timeout = "1.5s"
+priority = "header"
 labels = { version = "2" }
 labels_fallback = "any"
 rewrite = { strip_prefix = "/v1", prefix = "/api/", host = "api.internal:81" }
@@ -75,6 +78,7 @@ fn every_key_arrives() {
     let expected = Forward {
         clusters: vec![("canary".into(), 5), ("web".into(), 95)],
         timeout: Some(Duration::from_millis(1500)),
+        priority: RoutePriority::Header,
         labels: Some(labels),
         rewrite: Rewrite {
             strip_prefix: forward.rewrite.strip_prefix.clone(),
@@ -143,9 +147,9 @@ const BROKEN: &[(&str, &[&str])] = &[
     ("clusters = \"web\"", &[
         "5:12 error: listener.route.clusters = \"web\" is not a table of clusters with weights, like { stable = 95, canary = 5 }",
     ]),
-    ("cluster = \"web\"\nhsot = \"a\"\npriority = \"critical\"\nlabels = { a = \"b\" }\nlabels_fallback = \"any\"", &[
+    ("cluster = \"web\"\nhsot = \"a\"\npriority = \"urgent\"\nlabels = { a = \"b\" }\nlabels_fallback = \"any\"", &[
         "6:1 error: unknown key \"hsot\" in listener.route, did you mean \"host\"?",
-        "7:1 error: listener.route.priority is not supported yet",
+        "7:12 error: listener.route.priority = \"urgent\" is not known",
     ]),
     ("cluster = \"web\"\nlabels = { a = 1, \" b\" = \"c\" }\nlabels_fallback = \"all\"", &[
         "6:10 error: listener.route.labels: the name \" b\" has space around it",

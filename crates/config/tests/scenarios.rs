@@ -80,7 +80,8 @@ fn a_scenario_is_read() {
         (second.label.as_str(), second.cluster.retry.attempts),
         ("three", 1)
     );
-    assert_eq!(second.cluster.capacity.expect("common").peak, 10);
+    let capacity = second.cluster.capacity.expect("common");
+    assert_eq!(capacity.peak, evenkeel_config::Peak::Requests(10));
 }
 
 /// Each mistake with its place, and all of them at once.

@@ -66,6 +66,7 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
         serial: NEXT_SNAPSHOT.fetch_add(1, Ordering::Relaxed),
         strategy: Arc::clone(&members.strategy),
         positions: positions(&candidates),
+        is_gated: members.room.is_some() || members.has_levels(),
         levels: levels(members, &candidates),
         candidates,
         groups,
@@ -88,6 +89,10 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
 }
 
 impl Membership {
+    fn has_levels(&self) -> bool {
+        self.watermarks.is_some() && !self.strategy.descriptor().traits.keyed
+    }
+
     /// The bound on an endpoint's share, if the strategy knows keys.
     fn bounded_load(&self) -> Option<f64> {
         let keyed = self.strategy.descriptor().traits.keyed;
@@ -132,8 +137,7 @@ fn candidates<'g>(
 /// Up to where endpoints are asked like others. A key stays where its data is, so strategies that know
 /// keys know no such level.
 fn levels(members: &Membership, candidates: &[Candidate]) -> Box<[Levels]> {
-    let keyed = members.strategy.descriptor().traits.keyed;
-    let Some(marks) = members.watermarks.filter(|_| !keyed) else {
+    let Some(marks) = members.watermarks.filter(|_| members.has_levels()) else {
         return Box::default();
     };
     let of = |candidate: &Candidate| match candidate.cap() {

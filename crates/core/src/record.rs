@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint};
-use crate::gate::Watermarks;
+use crate::gate::{QueuePolicy, WaitingRoom, Watermarks};
 use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::membership::{DuplicateId, FULL_WEIGHT, KeyPolicy, Membership};
@@ -33,6 +33,8 @@ pub struct SnapshotRecord {
     pub keys: KeyPolicy,
     /// From which share of its cap on an endpoint is left alone while others are less busy.
     pub watermarks: Option<Watermarks>,
+    /// Whether requests wait when all endpoints are full.
+    pub queue: bool,
     /// Where the caller is.
     pub zone: Option<Arc<str>>,
     /// How many endpoints of each tier the caller uses.
@@ -72,6 +74,7 @@ impl Snapshot {
             panic: self.origin.panic,
             keys: self.origin.keys,
             watermarks: self.origin.watermarks,
+            queue: self.has_waiting_room(),
             zone: self.origin.zone.clone(),
             subset: self.origin.subset.clone(),
             views: self.views.iter().map(|view| view.labels.clone()).collect(),
@@ -103,6 +106,8 @@ impl SnapshotRecord {
         members.set_panic(self.panic);
         members.set_key_policy(self.keys);
         members.set_watermarks(self.watermarks);
+        let nobody = QueuePolicy::default();
+        members.set_waiting_room(self.queue.then(|| Arc::new(WaitingRoom::new(nobody))));
         members.set_zone(self.zone.clone());
         members.set_subset(self.subset.clone());
         members.set_views(self.views.clone());

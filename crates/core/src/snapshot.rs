@@ -249,6 +249,8 @@ pub struct Snapshot {
     pub(crate) candidates: Box<[Candidate]>,
     /// In the order of the candidates; empty where no endpoint is left alone below its cap.
     pub(crate) levels: Box<[Levels]>,
+    /// Taking a slot is more than to count: there are levels, or somebody may wait.
+    pub(crate) is_gated: bool,
     pub(crate) positions: Box<[(Serial, u32)]>,
     pub(crate) groups: Box<[Group]>,
     pub(crate) unavailable: NoEndpoint,
@@ -340,6 +342,23 @@ impl Snapshot {
         self.levels.get(index).copied()
     }
 
+    /// Whether requests wait when all endpoints are full.
+    #[must_use]
+    pub fn has_waiting_room(&self) -> bool {
+        self.terms.room.is_some()
+    }
+
+    /// The most requests in flight at the endpoint at a place, if there is a limit and it takes part.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such place.
+    #[must_use]
+    pub fn capacity(&self, index: usize) -> Option<u32> {
+        let cap = self.candidates[index].cap();
+        (cap > 0 && cap < InFlight::UNLIMITED).then_some(cap)
+    }
+
     /// Whether the endpoint at a place is left alone while others are less busy, or has no slot at all.
     ///
     /// # Panics
@@ -356,17 +375,62 @@ impl Snapshot {
 
     /// Takes a slot of the endpoint at a place, or says why not.
     #[inline]
-    pub(crate) fn acquire(&self, index: u32, upto: Upto) -> Option<Refusal> {
+    pub(crate) fn acquire(&self, index: u32, upto: Upto, now: Nanos) -> Option<Refusal> {
         let candidate = &self.candidates[index as usize];
-        match self.levels(index as usize) {
+        if self.is_gated {
+            return self.acquire_gated(index, upto, now);
+        }
+        candidate.acquire()
+    }
+
+    #[inline(never)]
+    fn acquire_gated(&self, index: u32, upto: Upto, now: Nanos) -> Option<Refusal> {
+        let candidate = &self.candidates[index as usize];
+        let levels = self.levels(index as usize);
+        if self.has_just_failed(index, now) {
+            return Some(levels.map_or(Refusal::Full, |_| Refusal::of(upto)));
+        }
+        match levels {
             None => candidate.acquire(),
             Some(levels) => candidate.acquire_within(levels, upto),
         }
     }
 
+    /// Whether failures occupy all slots of an endpoint whose requests could wait for another one.
+    fn has_just_failed(&self, index: u32, now: Nanos) -> bool {
+        if self.terms.room.is_none() {
+            return false;
+        }
+        let candidate = &self.candidates[index as usize];
+        let load = candidate.load(now, self.failure_half_life());
+        candidate.is_open() && load.penalty > 0 && load.occupied(0) >= candidate.cap()
+    }
+
+    /// Whether the endpoint at a place refuses another request, as far as the load that was read goes.
+    pub(crate) fn is_full(&self, index: u32, load: Load, upto: Upto) -> bool {
+        let most = match (upto, self.levels(index as usize)) {
+            (Upto::Stop, Some(levels)) => levels.stop,
+            _ => self.candidates[index as usize].cap(),
+        };
+        let queues = self.terms.room.is_some();
+        load.in_flight >= most || queues && load.occupied(0) >= most
+    }
+
+    /// The requests that the endpoint at a place has ended, if it has no slot.
+    pub(crate) fn ended_if_full(&self, index: u32, now: Nanos) -> Option<u32> {
+        let candidate = &self.candidates[index as usize];
+        if self.is_gated && self.has_just_failed(index, now) {
+            return candidate.state().in_flight().ended_if_full(0);
+        }
+        candidate.ended_if_full()
+    }
+
     /// What [`Snapshot::acquire`] would say now.
-    pub(crate) fn would_refuse(&self, index: u32, upto: Upto) -> Option<Refusal> {
+    pub(crate) fn would_refuse(&self, index: u32, upto: Upto, now: Nanos) -> Option<Refusal> {
         let levels = self.levels(index as usize);
+        if self.has_just_failed(index, now) {
+            return Some(levels.map_or(Refusal::Full, |_| Refusal::of(upto)));
+        }
         self.candidates[index as usize].would_refuse(levels, upto)
     }
 

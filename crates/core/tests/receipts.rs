@@ -6,8 +6,8 @@
 use evenkeel_core::strategy::{Place, Value, registry};
 use evenkeel_core::{
     Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Lease, Load, Membership,
-    Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed, Receipt, Refusal, Score, Snapshot,
-    Subset, Watermarks,
+    Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed, QueuePolicy, Receipt, Refusal,
+    Score, Snapshot, Subset, WaitingRoom, Watermarks,
 };
 use evenkeel_testkit::laws::forms;
 use proptest::prelude::*;
@@ -62,18 +62,20 @@ struct Policies {
     view: u16,
     keyless: bool,
     marks: bool,
+    queue: bool,
 }
 
 fn policies() -> impl Strategy<Value = Policies> {
-    let flags = any::<(bool, bool, bool, bool, bool)>();
+    let flags = any::<(bool, bool, bool, bool, bool, bool)>();
     (flags, 0u16..4).prop_map(
-        |((zones, subset, bounded, keyless, marks), view)| Policies {
+        |((zones, subset, bounded, keyless, marks, queue), view)| Policies {
             zones,
             subset,
             bounded,
             view,
             keyless,
             marks,
+            queue,
         },
     )
 }
@@ -110,6 +112,8 @@ impl Policies {
         });
         let marks = Watermarks::new(0.7, 0.4).filter(|_| self.marks);
         members.set_watermarks(marks);
+        let queue = || WaitingRoom::new(QueuePolicy::default()).into();
+        members.set_waiting_room(self.queue.then(queue));
         members.set_views(vec![
             LabelSelector::new([("class", "gold")]),
             LabelSelector::new([("class", "gold")]).or_any(),

@@ -151,6 +151,7 @@ impl RecordedSnapshot {
                     bounded_load: optional(line, "bounded_load", Value::as_f64)?,
                 },
                 watermarks: optional(line, "watermarks", watermarks)?,
+                queue: optional(line, "queue", Value::as_bool)?.unwrap_or(false),
                 zone: optional(line, "zone", Value::as_str)?.map(Into::into),
                 subset: optional(line, "subset", subset)?,
                 views: views.collect::<Result<_>>()?,

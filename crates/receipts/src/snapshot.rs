@@ -54,6 +54,8 @@ impl SnapshotLine<'_> {
             put_number(out, marks.resume());
             out.push(b'}');
         });
+        out.extend_from_slice(b",\"queue\":");
+        put_flag(out, record.queue);
         out.extend_from_slice(b",\"zone\":");
         put_or_null(out, record.zone.as_deref(), put_string);
         out.extend_from_slice(b",\"subset\":");

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Admin, Endpoint, KeyPolicy, LabelSelector, Lease, Membership, Nanos, Outcome as Ending,
-    PickContext, Picker, PickerSeed, Receipt, Rng, Snapshot, Subset, Watermarks,
+    PickContext, Picker, PickerSeed, QueuePolicy, Receipt, Rng, Snapshot, Subset, WaitingRoom,
+    Watermarks,
 };
 use evenkeel_receipts::{DecisionLine, Difference, Outcome, SnapshotLine, Verifier};
 use evenkeel_testkit::laws::forms;
@@ -34,6 +35,8 @@ fn cluster(strategy: Arc<dyn Strategy>) -> Membership {
         ..KeyPolicy::default()
     });
     members.set_watermarks(Some(Watermarks::default()));
+    let queue = WaitingRoom::new(QueuePolicy::default());
+    members.set_waiting_room(Some(queue.into()));
     members.set_views(vec![
         LabelSelector::new([("class", "gold")]),
         LabelSelector::new([("class", "lead")]).or_any(),

@@ -53,7 +53,7 @@ impl From<&EndpointReport> for EndpointView {
             labels: labels
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .collect(),
-            capacity: endpoint.capacity(),
+            capacity: report.capacity.or(endpoint.capacity()),
             admin: report.admin.as_str(),
             health: report.health.as_str(),
             state: state(report),
@@ -79,6 +79,7 @@ impl LatencyView {
 /// Whether it takes requests, in a word.
 fn state(report: &EndpointReport) -> &'static str {
     match report.standing {
+        Standing::Ready if report.saturated => "saturated",
         Standing::Ready if report.warmth.is_some() => "slow_start",
         Standing::Damped => Standing::Unhealthy.as_str(),
         standing => standing.as_str(),
@@ -89,6 +90,7 @@ fn state(report: &EndpointReport) -> &'static str {
 fn reason(report: &EndpointReport) -> String {
     let until = report.until.map(rfc3339);
     match (report.standing, report.warmth) {
+        (Standing::Ready, _) if report.saturated => why_saturated(report),
         (Standing::Ready, Some(warmth)) => {
             let percent = u32::from(warmth) * 100 / u32::from(FULL_WEIGHT);
             let until = until.unwrap_or_default();
@@ -106,6 +108,19 @@ fn reason(report: &EndpointReport) -> String {
             format!("takes requests; {}", report.reason)
         }
         _ => by_operators(report).to_owned(),
+    }
+}
+
+fn why_saturated(report: &EndpointReport) -> String {
+    let in_flight = report.in_flight;
+    match (report.capacity, report.levels) {
+        (Some(most), Some(levels)) if in_flight < most => format!(
+            "{in_flight} of {most} requests in flight: left alone while others are less busy, until it \
+             is down to {}",
+            levels.resume
+        ),
+        (Some(most), _) => format!("all of its {most} slots are taken, until a request ends"),
+        (None, _) => "takes no more requests for the moment".to_owned(),
     }
 }
 

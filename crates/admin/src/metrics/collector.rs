@@ -15,10 +15,11 @@ use prometheus_client::encoding::{
 use prometheus_client::metrics::MetricType;
 
 use super::health;
+use super::queue;
 use super::sample::Sample;
 
-/// The outcomes of decisions. Requests are not queued yet: that series stays at 0.
-const OUTCOMES: [&str; 4] = ["picked", "fallback", "none", "queued"];
+/// The outcomes of decisions.
+const OUTCOMES: [&str; 4] = ["picked", "fallback", "queued", "none"];
 
 /// How tries end that are not the first ones.
 const RETRIES: [&str; 3] = ["success", "failure", "over_budget"];
@@ -53,6 +54,7 @@ impl prometheus_client::collector::Collector for Collector {
         decisions(&mut encoder, &samples)?;
         decision_times(&mut encoder, &samples)?;
         retries(&mut encoder, &samples)?;
+        queue::encode(&mut encoder, &samples)?;
         upstream_connections(&mut encoder, &samples)?;
         connections(&mut encoder, &self.control)?;
         rejected(&mut encoder, &self.control)?;
@@ -191,8 +193,7 @@ fn decisions(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<
     let help = "Decisions by how they ended";
     let mut family = encoder.encode_descriptor("decisions", help, None, MetricType::Counter)?;
     for sample in samples {
-        let counts = sample.decisions.into_iter().chain([0]);
-        for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
+        for (outcome, count) in OUTCOMES.into_iter().zip(sample.decisions) {
             let labels = [
                 ("cluster", &*sample.cluster),
                 ("strategy", sample.strategy),

@@ -2,6 +2,7 @@
 
 mod collector;
 mod health;
+mod queue;
 mod sample;
 
 use axum::extract::State;

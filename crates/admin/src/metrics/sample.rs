@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_gateway::{Cluster, DecisionTimes, EndpointReport, Histogram, Totals};
+use evenkeel_gateway::{Cluster, DecisionTimes, EndpointReport, Histogram, Sheds, Totals};
 
 /// A cluster's counts at the moment of a scrape, read once for all families.
 pub(super) struct Sample {
@@ -11,10 +11,15 @@ pub(super) struct Sample {
     pub(super) panic: bool,
     /// Of the table of keys, under a strategy that has one.
     pub(super) checksum: Option<u64>,
-    /// Picked, fallback, none.
-    pub(super) decisions: [u64; 3],
     /// How long decisions took.
     pub(super) decision_times: DecisionTimes,
+    /// Picked, fallback, queued, none.
+    pub(super) decisions: [u64; 4],
+    /// Requests that wait.
+    pub(super) queue_length: u64,
+    /// How long those waited that got a slot.
+    pub(super) queue_waits: Histogram,
+    pub(super) sheds: Sheds,
     /// Success, failure, over budget.
     pub(super) retries: [u64; 3],
     pub(super) endpoints: Vec<EndpointReport>,
@@ -33,6 +38,9 @@ impl Sample {
             checksum: cluster.table_checksum(),
             decisions: cluster.decisions(),
             decision_times: cluster.decision_times(),
+            queue_length: cluster.queue_length(),
+            queue_waits: cluster.queue_waits(),
+            sheds: cluster.sheds(),
             retries: cluster.retries(),
             endpoints: cluster.endpoints(),
             probes: cluster.probe_durations(),

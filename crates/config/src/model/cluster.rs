@@ -6,6 +6,7 @@ use std::time::Duration;
 use evenkeel_core::health::{HealthPolicy, OutlierPolicy, SlowStart};
 use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, WeightRules};
 
+use super::capacity::{Capacity, Peak};
 use super::hash::KeyRules;
 use super::health::HealthCheck;
 use super::retry::Retry;
@@ -91,8 +92,11 @@ impl Cluster {
     /// itself. For endpoints that come while the gateway runs.
     #[must_use]
     pub fn adopt(&self, endpoint: Endpoint) -> Endpoint {
-        match (endpoint.capacity(), self.capacity) {
-            (None, Some(capacity)) => endpoint.with_capacity(capacity.peak),
+        match (
+            endpoint.capacity(),
+            self.capacity.map(|capacity| capacity.peak),
+        ) {
+            (None, Some(Peak::Requests(peak))) => endpoint.with_capacity(peak),
             _ => endpoint,
         }
     }
@@ -112,13 +116,6 @@ pub enum ProxyProtocol {
 pub struct Sticky {
     /// Its name, a token.
     pub cookie: Arc<str>,
-}
-
-/// How much an endpoint takes at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// The most requests in flight, at least 1.
-    pub peak: u32,
 }
 
 /// How weights follow what endpoints say.

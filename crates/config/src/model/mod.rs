@@ -1,5 +1,6 @@
 //! The resolved configuration: types that cannot be wrong.
 
+pub(crate) mod capacity;
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod hash;

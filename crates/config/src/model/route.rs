@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_core::LabelSelector;
+use evenkeel_core::{LabelSelector, Priority};
 
 use crate::value::host_pattern::HostPattern;
 use crate::value::path_pattern::PathPattern;
@@ -62,6 +62,10 @@ impl Conditions {
 
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each route, and most are the large one"
+)]
 pub enum Action {
     /// It goes to a cluster.
     Forward(Forward),
@@ -76,6 +80,8 @@ pub struct Forward {
     pub clusters: Vec<(Arc<str>, u16)>,
     /// How long an endpoint may take up to the head of its answer; none: what the cluster says.
     pub timeout: Option<Duration>,
+    /// How much its requests matter when endpoints are full.
+    pub priority: RoutePriority,
     /// Which endpoints serve its requests; none: all of the cluster's.
     pub labels: Option<LabelSelector>,
     /// What of the target and the Host is changed.
@@ -84,6 +90,21 @@ pub struct Forward {
     pub request_headers: FieldEdits,
     /// What of the answer's fields is changed.
     pub response_headers: FieldEdits,
+}
+
+/// How much the requests of a route matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutePriority {
+    /// All as much as this.
+    Fixed(Priority),
+    /// As much as their `Priority` field says, which any client can set.
+    Header,
+}
+
+impl Default for RoutePriority {
+    fn default() -> Self {
+        Self::Fixed(Priority::Default)
+    }
 }
 
 /// What of a request's target and Host is changed.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{endpoint, hash, health, health_warnings, retry, strategy, tls, weights};
+use super::{capacity, endpoint, hash, health, health_warnings, retry, strategy, tls, weights};
 use crate::Mistake;
-use crate::model::cluster::{Capacity, Cluster, ProxyProtocol, Sticky, Timeouts};
+use crate::model::cluster::{Cluster, ProxyProtocol, Sticky, Timeouts};
 use crate::model::listener::Listener;
 use crate::model::route::Action;
 use crate::raw::descend::Sub;
@@ -21,9 +21,6 @@ const COOKIE: &str = "ek";
 
 /// The size of a subset that does not say it.
 const SUBSET: u32 = 20;
-
-/// The peak of a capacity that does not say it.
-const PEAK: u32 = 200;
 
 pub(super) fn clusters(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<Cluster> {
     let named = walk.named(top, "cluster");
@@ -48,7 +45,8 @@ fn cluster(
     if let Some(endpoints) = &endpoints {
         warn_idle(walk, section, at, endpoints);
     }
-    let mut cluster = policies(walk, name, section);
+    let all = endpoints.as_deref().unwrap_or_default();
+    let mut cluster = policies(walk, name, section, all);
     let endpoints = endpoints.unwrap_or_default().into_iter();
     cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
     health_warnings::warn(walk, section, &cluster);
@@ -56,7 +54,12 @@ fn cluster(
 }
 
 /// A cluster without its endpoints.
-pub(super) fn policies(walk: &mut Walk<'_>, name: Arc<str>, section: &Section<'_>) -> Cluster {
+pub(super) fn policies(
+    walk: &mut Walk<'_>,
+    name: Arc<str>,
+    section: &Section<'_>,
+    endpoints: &[Endpoint],
+) -> Cluster {
     let _ = walk.word(section, "protocol");
     let timeout = timeout(walk, section);
     let strategy = strategy::strategy(walk, section).unwrap_or_default();
@@ -69,7 +72,7 @@ pub(super) fn policies(walk: &mut Walk<'_>, name: Arc<str>, section: &Section<'_
         health: health::health(walk, section),
         outlier: health::outlier(walk, section),
         slow_start: health::slow_start(walk, section),
-        capacity: capacity(walk, section),
+        capacity: capacity::capacity(walk, section, endpoints, &strategy, &timeout),
         dynamic_weights: weights::dynamic_weights(walk, section, &strategy),
         retry: retry::retry(walk, section, &timeout),
         timeout,
@@ -144,14 +147,6 @@ fn subset(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<u32> {
         return None;
     };
     Some(walk.integer(&section, "size").unwrap_or(SUBSET))
-}
-
-fn capacity(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Capacity> {
-    let Sub::Table(section) = walk.table(section, "capacity") else {
-        return None;
-    };
-    let peak = walk.integer(&section, "peak").unwrap_or(PEAK);
-    Some(Capacity { peak })
 }
 
 fn timeout(walk: &mut Walk<'_>, section: &Section<'_>) -> Timeouts {

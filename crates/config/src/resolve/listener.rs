@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use toml::de::DeValue;
 
+use super::capacity::RouteTimeout;
 use super::route::{Named, routes};
 use super::tls;
 use crate::model::listener::{Limits, Listener, Protocol};
@@ -25,6 +26,8 @@ pub(super) struct PlacedListener {
     pub(super) address_at: Option<Range<usize>>,
     /// The clusters that it and its routes name.
     pub(super) clusters: Vec<Named>,
+    /// The timeouts of its routes.
+    pub(super) timeouts: Vec<RouteTimeout>,
 }
 
 pub(super) fn listeners(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<PlacedListener> {
@@ -82,12 +85,13 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
     if protocol == Protocol::Tcp {
         check_tcp(walk, section);
     }
+    let mut timeouts = Vec::new();
     let mut listener = Listener {
         protocol,
         tls: tls::listener(walk, section),
         proxy_protocol: walk.flag(section, "proxy_protocol").unwrap_or(false),
         cluster,
-        routes: routes(walk, section, &mut clusters),
+        routes: routes(walk, section, &mut clusters, &mut timeouts),
         half_close,
         limits: limits(walk, section),
         ..Listener::new(address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()))
@@ -101,6 +105,7 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         name_at,
         address_at,
         clusters,
+        timeouts,
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the tree to the configuration: every value checked, every mistake noted.
 
+mod capacity;
 mod cluster;
 mod conflicts;
 pub(crate) mod endpoint;
@@ -35,6 +36,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
     conflicts::listeners(walk, &listeners, admin.as_ref());
     conflicts::clusters(walk, &listeners, &clusters);
     conflicts::circles(walk, &listeners, &clusters);
+    capacity::warn_of_routes(walk, &listeners, &clusters);
     for placed in &listeners {
         cluster::add_views(&mut clusters, &placed.listener);
     }

@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use evenkeel_core::LabelSelector;
+use evenkeel_core::{LabelSelector, Priority};
 use toml::de::DeValue;
 
+use super::capacity::RouteTimeout;
 use super::fields::{fields, texts};
 use crate::Mistake;
-use crate::model::route::{Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route};
+use crate::model::route::{
+    Action, Conditions, FieldEdits, Forward, Redirect, Rewrite, Route, RoutePriority,
+};
 use crate::raw::descend::Sub;
 use crate::raw::section::Section;
 use crate::raw::values::whole;
@@ -26,6 +29,7 @@ const NOT_WITH_REDIRECT: &[&str] = &[
     "clusters",
     "timeout",
     "labels",
+    "priority",
     "rewrite",
     "request_headers",
     "response_headers",
@@ -36,6 +40,7 @@ pub(super) fn routes(
     walk: &mut Walk<'_>,
     section: &Section<'_>,
     named: &mut Vec<Named>,
+    timeouts: &mut Vec<RouteTimeout>,
 ) -> Vec<Route> {
     let sections = walk.tables(section, "route");
     if let Some(beyond) = sections.get(Route::MAX) {
@@ -53,9 +58,25 @@ pub(super) fn routes(
             walk.warning(section.span.clone(), Mistake::new(message, help));
         }
         let action = action(walk, section, &when, named);
+        note_timeout(section, &action, timeouts);
         routes.push(Route { when, action });
     }
     routes
+}
+
+/// Notes the timeout of a route, and for which clusters it is.
+fn note_timeout(section: &Section<'_>, action: &Action, timeouts: &mut Vec<RouteTimeout>) {
+    let Action::Forward(forward) = action else {
+        return;
+    };
+    if let (Some(timeout), Some(entry)) = (forward.timeout, section.get("timeout")) {
+        let clusters = forward.clusters.iter();
+        timeouts.push(RouteTimeout {
+            clusters: clusters.map(|(name, _)| Arc::clone(name)).collect(),
+            timeout,
+            at: entry.span,
+        });
+    }
 }
 
 fn conditions(walk: &mut Walk<'_>, section: &Section<'_>) -> Conditions {
@@ -123,11 +144,24 @@ fn action(
     Action::Forward(Forward {
         clusters: clusters(walk, section, named),
         timeout: walk.duration(section, "timeout"),
+        priority: priority(walk, section),
         labels: labels(walk, section),
         rewrite: rewrite(walk, section, when),
         request_headers: edits(walk, section, "request_headers"),
         response_headers: edits(walk, section, "response_headers"),
     })
+}
+
+fn priority(walk: &mut Walk<'_>, section: &Section<'_>) -> RoutePriority {
+    match walk.word(section, "priority") {
+        Some("header") => RoutePriority::Header,
+        Some(word) => {
+            let mut known = Priority::ALL.into_iter();
+            let known = known.find(|priority| priority.as_str() == word);
+            RoutePriority::Fixed(known.unwrap_or_default())
+        }
+        None => RoutePriority::default(),
+    }
 }
 
 /// Which endpoints serve the requests of a route, if not all.

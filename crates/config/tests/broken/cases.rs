@@ -430,9 +430,24 @@ pub(super) const CLUSTER: &[Case] = &[
         "8:12 error: cluster.web.timeout.response = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
         "9:8 error: cluster.web.timeout.idle: \"\" is not a duration",
     ]),
-    ("[cluster.web.capacity]\npeak = \"auto\"\nstop = 0.5", &[
+    ("[cluster.web.capacity]\npeak = \"auto\"\nstop = 0", &[
         "7:8 error: cluster.web.capacity.peak = \"auto\" is not supported yet",
-        "8:1 error: cluster.web.capacity.stop is not supported yet",
+        "8:8 error: cluster.web.capacity.stop = 0 is not a number from 0.001 to 1",
+    ]),
+    ("[cluster.web.capacity]\nstop = 0.5\nresume = 0.6\nqueue = { size = 0, timeout = \"0s\" }", &[
+        "8:10 error: cluster.web.capacity.resume = 0.6 is above stop = 0.5",
+        "9:18 error: cluster.web.capacity.queue.size = 0 is not a whole number from 1 to 100000",
+        "9:31 error: cluster.web.capacity.queue.timeout = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
+    ]),
+    ("[cluster.web.capacity]\npeak = 3\nstop = 0.3\nqueue = { timeout = \"90s\" }", &[
+        "8:1 warning: stop = 0.3 of a peak of 3 is 0.9 requests, which rounds to nothing: 1 is taken",
+        "9:11 warning: cluster.web.capacity.queue.timeout = 90s is above timeout.response = 60s, which counts from the request on: nobody waits longer than that",
+    ]),
+    ("[cluster.web.capacity]\npeak = 20\nstop = 0.56\nresume = 0.55", &[
+        "9:1 warning: stop = 0.56 and resume = 0.55 of a peak of 20 are both 11 requests: there is no gap between them",
+    ]),
+    ("strategy = \"maglev\"\ncapacity = { stop = 0.6, queue = false }", &[
+        "7:14 warning: cluster.web.capacity.stop has no effect under maglev: a key keeps its endpoint up to the peak",
     ]),
     ("dynamic_weights = { mode = \"cpu\", interval = \"50ms\", report = \"orcas\" }", &[
         "6:28 error: cluster.web.dynamic_weights.mode = \"cpu\" is not known",

@@ -11,7 +11,7 @@ use super::shed::{Priority, ShedReason};
 use crate::clock::Nanos;
 
 /// How many may wait, and how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePolicy {
     /// The most requests that wait, over all workers; with 0 nobody does.
     pub size: u32,

@@ -7,8 +7,8 @@
 //! ever: between entering and the second look on one side, and releasing and reading on the other, one
 //! of the two sees the other (both have a fence between; see the models).
 //!
-//! A failure counts as a slot that is still taken, for as long as it weighs: else an endpoint that fails
-//! at once would be through with the whole line in a moment.
+//! Failures count as slots that are still taken, where they outweigh what is in flight: else an endpoint
+//! that fails at once would be through with the whole line in a moment.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -129,14 +129,11 @@ impl Doors {
     }
 
     /// How many slots the endpoint at a place has left beside one more request, when `held` of those in
-    /// flight there are about to end; none if there is no slot for that one. What failures weigh counts
-    /// as slots that are taken, from half a request on.
-    fn room(&self, at: usize, held: u64, now: Nanos) -> Option<u64> {
+    /// flight there are about to end; none if there is no slot for that one.
+    fn room(&self, at: usize, held: u32, now: Nanos) -> Option<u32> {
         let candidate = &self.candidates[at];
-        let load = candidate.load(now, self.half_life);
-        let failed = (u64::from(load.penalty) + 128) / 256;
-        let taken = (u64::from(load.in_flight) + 1 + failed).saturating_sub(held);
-        u64::from(candidate.cap()).checked_sub(taken)
+        let occupied = candidate.load(now, self.half_life).occupied(held);
+        candidate.cap().checked_sub(occupied.saturating_add(1))
     }
 
     /// Takes a slot of the endpoint at a place.

@@ -28,6 +28,14 @@ impl Load {
         ((u64::from(self.in_flight) << 8) + u64::from(self.penalty)).min(LOAD_MAX)
     }
 
+    /// The slots that are taken for whoever waits for one, when `held` of those in flight are about to
+    /// end: an endpoint that fails at once is never idle. Failures count where they outweigh what is in
+    /// flight, so that a few of a hundred cost no slot.
+    pub(crate) fn occupied(self, held: u32) -> u32 {
+        let failed = (u64::from(self.penalty) + 128) / 256;
+        self.in_flight.saturating_sub(held).max(failed as u32)
+    }
+
     /// Whether `self` over `weight` is less than `other` over `other_weight`, without dividing.
     #[inline]
     #[must_use]

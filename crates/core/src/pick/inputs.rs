@@ -127,13 +127,10 @@ impl<'a> Inputs<'a> {
         &self.snapshot.candidates()[index as usize]
     }
 
-    /// With how many requests in flight the endpoint refuses another one; 0 while it may not be chosen.
+    /// Whether an endpoint refuses another request, as far as the load that was read of it goes.
     #[inline]
-    pub(crate) fn most(&self, index: u32, upto: Upto) -> u32 {
-        match (upto, self.snapshot.levels(index as usize)) {
-            (Upto::Stop, Some(levels)) => levels.stop,
-            _ => self.candidate(index).cap(),
-        }
+    pub(crate) fn is_full(&self, index: u32, load: Load, upto: Upto) -> bool {
+        self.snapshot.is_full(index, load, upto)
     }
 
     /// Whether endpoints are left alone below their caps.
@@ -345,8 +342,8 @@ impl<'a> Inputs<'a> {
     #[inline]
     pub(crate) fn acquire_again(&mut self, index: u32, upto: Upto) -> bool {
         let refusal = match &mut self.tape {
-            None => self.snapshot.acquire(index, upto),
-            Some(tape) => tape.slot(index, self.snapshot, upto),
+            None => self.snapshot.acquire(index, upto, self.now),
+            Some(tape) => tape.slot(index, self.snapshot, upto, self.now),
         };
         let Some(refusal) = refusal else { return true };
         self.refuse(index, refusal);
@@ -400,7 +397,7 @@ impl<'a> Inputs<'a> {
 
     /// The requests that an endpoint has ended, if it is full.
     pub(crate) fn ended_if_full(&self, index: u32) -> Option<u32> {
-        self.candidate(index).ended_if_full()
+        self.snapshot.ended_if_full(index, self.now)
     }
 
     /// Whether there is room to remember one more refusal.

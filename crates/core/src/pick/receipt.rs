@@ -494,10 +494,16 @@ impl<'t> Tape<'t> {
     }
 
     /// Takes a slot, or says whether the record has it taken.
-    pub(crate) fn slot(&mut self, index: u32, snapshot: &Snapshot, upto: Upto) -> Option<Refusal> {
+    pub(crate) fn slot(
+        &mut self,
+        index: u32,
+        snapshot: &Snapshot,
+        upto: Upto,
+        now: Nanos,
+    ) -> Option<Refusal> {
         match &mut self.source {
-            None if self.dry => snapshot.would_refuse(index, upto),
-            None => snapshot.acquire(index, upto),
+            None if self.dry => snapshot.would_refuse(index, upto, now),
+            None => snapshot.acquire(index, upto, now),
             Some(source) => {
                 let why = match snapshot.levels(index as usize) {
                     Some(_) => Refusal::of(upto),

@@ -136,7 +136,7 @@ fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>, upto: Upt
             continue;
         }
         let (load, weight) = (inputs.load(index), inputs.weight(index));
-        if load.in_flight >= inputs.most(index, upto) {
+        if inputs.is_full(index, load, upto) {
             continue;
         }
         let lighter = best

@@ -6,7 +6,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use evenkeel_core::{Nanos, RequestWindow, RetryPolicy, Signal, SignalSum, unpoisoned};
+use evenkeel_core::{
+    Nanos, Priority, RequestWindow, RetryPolicy, ShedReason, Signal, SignalSum, unpoisoned,
+};
 
 use super::attempts::{AttemptTotals, Attempts};
 use super::decision_times::DecisionCells;
@@ -90,13 +92,39 @@ pub const BUCKETS: [Nanos; 18] = [
 
 const CELLS: usize = BUCKETS.len() + 1;
 
+/// Requests that were turned away, by priority and reason.
+pub type Sheds = [[u64; ShedReason::ALL.len()]; Priority::ALL.len()];
+
+/// One worker's count of durations.
+#[derive(Debug, Default)]
+struct Durations {
+    cells: [AtomicU64; CELLS],
+    sum: AtomicU64,
+}
+
+impl Durations {
+    #[inline]
+    fn count(&self, duration: Nanos) {
+        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
+        add(&self.cells[bucket], 1);
+        add(&self.sum, duration.0);
+    }
+
+    fn add_to(&self, total: &mut Histogram) {
+        for (total, cell) in total.cells.iter_mut().zip(&self.cells) {
+            *total += cell.load(Ordering::Relaxed);
+        }
+        let sum = self.sum.load(Ordering::Relaxed);
+        total.sum = Nanos(total.sum.0.wrapping_add(sum));
+    }
+}
+
 /// One worker's counts for one endpoint.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct EndpointCounters {
     codes: [AtomicU64; CodeClass::ALL.len()],
-    durations: [AtomicU64; CELLS],
-    duration_sum: AtomicU64,
+    durations: Durations,
     failures: AtomicU64,
     successes: AtomicU64,
     turned_away: AtomicU64,
@@ -122,9 +150,7 @@ impl EndpointCounters {
     #[inline]
     pub(crate) fn finish(&self, class: CodeClass, duration: Nanos) {
         add(&self.codes[class as usize], 1);
-        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
-        add(&self.durations[bucket], 1);
-        add(&self.duration_sum, duration.0);
+        self.durations.count(duration);
     }
 
     /// Counts an attempt that failed.
@@ -190,11 +216,7 @@ impl EndpointCounters {
         for (total, cell) in totals.codes.iter_mut().zip(&self.codes) {
             *total += cell.load(Ordering::Relaxed);
         }
-        for (total, cell) in totals.durations.cells.iter_mut().zip(&self.durations) {
-            *total += cell.load(Ordering::Relaxed);
-        }
-        let sum = &mut totals.durations.sum.0;
-        *sum = sum.wrapping_add(self.duration_sum.load(Ordering::Relaxed));
+        self.durations.add_to(&mut totals.durations);
         totals.failures += self.failures.load(Ordering::Relaxed);
         totals.reports += self.reports.load(Ordering::Relaxed);
         totals.bad_reports += self.bad_reports.load(Ordering::Relaxed);
@@ -218,7 +240,10 @@ impl EndpointCounters {
 pub(crate) struct ClusterCounters {
     picked: AtomicU64,
     fallback: AtomicU64,
+    queued: AtomicU64,
     none: AtomicU64,
+    sheds: [[AtomicU64; ShedReason::ALL.len()]; Priority::ALL.len()],
+    waits: Durations,
     retried: AtomicU64,
     retry_failed: AtomicU64,
     over_budget: AtomicU64,
@@ -235,7 +260,10 @@ impl ClusterCounters {
         Self {
             picked: AtomicU64::new(0),
             fallback: AtomicU64::new(0),
+            queued: AtomicU64::new(0),
             none: AtomicU64::new(0),
+            sheds: Default::default(),
+            waits: Durations::default(),
             retried: AtomicU64::new(0),
             retry_failed: AtomicU64::new(0),
             over_budget: AtomicU64::new(0),
@@ -283,9 +311,42 @@ impl ClusterCounters {
         add(&self.none, 1);
     }
 
-    /// Decisions by outcome: picked, fallback, none.
-    pub(crate) fn decisions(&self) -> [u64; 3] {
-        [&self.picked, &self.fallback, &self.none].map(|count| count.load(Ordering::Relaxed))
+    /// Counts a decision that waited for its slot.
+    pub(crate) fn queued(&self) {
+        add(&self.queued, 1);
+    }
+
+    /// Counts how long it waited.
+    pub(crate) fn waited(&self, span: Nanos) {
+        self.waits.count(span);
+    }
+
+    /// Counts a request that was turned away, and the decision that chose nobody for it.
+    pub(crate) fn shed(&self, priority: Priority, reason: ShedReason) {
+        let class = Priority::ALL.iter().position(|known| *known == priority);
+        let column = ShedReason::ALL.iter().position(|known| *known == reason);
+        if let (Some(class), Some(column)) = (class, column) {
+            add(&self.sheds[class][column], 1);
+        }
+        if reason != ShedReason::Capacity {
+            self.none();
+        }
+    }
+
+    pub(crate) fn add_sheds(&self, sum: &mut Sheds) {
+        for (sum, counts) in sum.iter_mut().flatten().zip(self.sheds.iter().flatten()) {
+            *sum += counts.load(Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn add_waits(&self, sum: &mut Histogram) {
+        self.waits.add_to(sum);
+    }
+
+    /// Decisions by outcome: picked, fallback, queued, none.
+    pub(crate) fn decisions(&self) -> [u64; 4] {
+        [&self.picked, &self.fallback, &self.queued, &self.none]
+            .map(|count| count.load(Ordering::Relaxed))
     }
 }
 

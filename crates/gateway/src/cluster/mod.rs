@@ -10,7 +10,7 @@ mod site;
 mod target;
 mod view;
 
-pub use counters::{BUCKETS, CodeClass, Histogram, Totals};
+pub use counters::{BUCKETS, CodeClass, Histogram, Sheds, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
 pub(crate) use decision_times::DecisionTimer;
 pub use decision_times::{DECISION_BUCKETS, DecisionTimes};

@@ -10,11 +10,11 @@ use evenkeel_config as config;
 use evenkeel_core::health::{Cause, Health};
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Admin, DuplicateId, Endpoint, Membership, Nanos, Published, RetryBudget, RetryPolicy, Serial,
-    Signal, Standing, unpoisoned,
+    Admin, Doors, DuplicateId, Endpoint, Levels, Membership, Nanos, Published, QueuePolicy,
+    RetryBudget, RetryPolicy, Serial, Signal, Standing, WaitingRoom, unpoisoned,
 };
 
-use super::counters::{ClusterCounters, EndpointCounters, Totals};
+use super::counters::{ClusterCounters, EndpointCounters, Histogram, Sheds, Totals};
 use super::decision_times::DecisionTimes;
 use super::health::HealthState;
 use super::overlay::Overrides;
@@ -36,6 +36,8 @@ pub struct Cluster {
     /// An endpoint has failed so often in a row that somebody should look.
     pub(super) accused: AtomicBool,
     published: Arc<Published<View>>,
+    /// Where requests wait when all endpoints are full.
+    room: Arc<WaitingRoom>,
     budget: RetryBudget,
     counters: Mutex<Counters>,
 }
@@ -87,6 +89,12 @@ pub struct EndpointReport {
     pub ejections: [u64; Cause::OF_EJECTIONS.len()],
     /// Requests in flight.
     pub in_flight: u32,
+    /// The most that there may be.
+    pub capacity: Option<u32>,
+    /// It is left alone while others are less busy, or takes no request at all for the moment.
+    pub saturated: bool,
+    /// From where on it is left alone, and up to where; none: only at its capacity.
+    pub levels: Option<Levels>,
     /// What was counted of it.
     pub totals: Totals,
 }
@@ -106,6 +114,8 @@ impl Cluster {
         let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
         site.settle(&mut membership, &config);
         membership.replace(config.endpoints.clone())?;
+        let room = Arc::new(WaitingRoom::new(NO_QUEUE));
+        set_queue(&room, &mut membership, &config);
         let mut state = State {
             health: HealthState::new(&config, site, &mut membership, is_start),
             policies: Policies::new(&config, tls),
@@ -117,7 +127,9 @@ impl Cluster {
             config,
         };
         let view = view(&mut state);
+        room.open(Doors::of(&view.snapshot));
         Ok(Self {
+            room,
             budget: RetryBudget::new(state.config.retry.budget),
             name: Arc::clone(&state.config.name),
             site: Arc::clone(site),
@@ -309,6 +321,7 @@ impl Cluster {
             state.membership.set_strategy(strategy);
             self.site.settle(&mut state.membership, &config);
             state.weighing = Weighing::configured(state.weighing.take(), config.dynamic_weights);
+            set_queue(&self.room, &mut state.membership, &config);
             state.policies = Policies::new(&config, tls);
             self.set_budget(config.retry.budget);
             state.health.set_policy(&config, self.site.clock.now());
@@ -342,8 +355,11 @@ impl Cluster {
 
     /// Publishes the state as it is.
     pub(super) fn publish(&self, state: &mut State) {
-        let view = view(state);
-        self.published.publish(Arc::new(view));
+        let view = Arc::new(view(state));
+        self.published.publish(Arc::clone(&view));
+        if view.snapshot.has_waiting_room() {
+            self.room.open(Doors::of(&view.snapshot));
+        }
         self.forget_departed(state);
     }
 
@@ -377,10 +393,10 @@ impl Cluster {
         EndpointCounters::sum(self.counters().workers.iter().map(|worker| &worker.own))
     }
 
-    /// Decisions by outcome: picked, fallback, none.
+    /// Decisions by outcome: picked, fallback, queued, none.
     #[must_use]
-    pub fn decisions(&self) -> [u64; 3] {
-        let mut sum = [0; 3];
+    pub fn decisions(&self) -> [u64; 4] {
+        let mut sum = [0; 4];
         for worker in &self.counters().workers {
             for (sum, count) in sum.iter_mut().zip(worker.decisions()) {
                 *sum += count;
@@ -423,6 +439,41 @@ impl Cluster {
     /// Gives back a retry that was not made.
     pub(crate) fn give_back_retry(&self, now: Nanos) {
         self.budget.give_back(now);
+    }
+
+    /// Where requests wait when all endpoints are full.
+    pub(crate) fn room(&self) -> &Arc<WaitingRoom> {
+        &self.room
+    }
+
+    /// How many requests wait.
+    #[must_use]
+    pub fn queue_length(&self) -> u64 {
+        self.room.len()
+    }
+
+    /// How long those waited that got a slot.
+    #[must_use]
+    pub fn queue_waits(&self) -> Histogram {
+        let mut waits = Histogram::default();
+        for worker in &self.counters().workers {
+            worker.add_waits(&mut waits);
+        }
+        waits
+    }
+
+    /// Requests that were turned away, by priority and reason, in the order of [`Priority::ALL`] and
+    /// [`ShedReason::ALL`].
+    ///
+    /// [`Priority::ALL`]: evenkeel_core::Priority::ALL
+    /// [`ShedReason::ALL`]: evenkeel_core::ShedReason::ALL
+    #[must_use]
+    pub fn sheds(&self) -> Sheds {
+        let mut sum = Sheds::default();
+        for worker in &self.counters().workers {
+            worker.add_sheds(&mut sum);
+        }
+        sum
     }
 
     pub(crate) fn published(&self) -> &Arc<Published<View>> {
@@ -521,8 +572,26 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
         transitions: told.transitions,
         ejections: told.ejections,
         in_flight: candidate.state().in_flight().count(),
+        capacity: view.snapshot.capacity(index),
+        saturated: view.snapshot.is_saturated(index),
+        levels: view.snapshot.levels(index),
         totals: EndpointCounters::sum(workers.iter().map(AsRef::as_ref)),
         endpoint,
+    }
+}
+
+/// Nobody waits.
+const NO_QUEUE: QueuePolicy = QueuePolicy {
+    size: 0,
+    timeout: Nanos(0),
+};
+
+/// Goes by the queue of a configuration. A queue that is not there any more is served to its end.
+fn set_queue(room: &Arc<WaitingRoom>, membership: &mut Membership, config: &config::Cluster) {
+    let queue = config.capacity.and_then(|capacity| capacity.queue);
+    room.set_policy(queue.unwrap_or(NO_QUEUE));
+    if queue.is_some() {
+        membership.set_waiting_room(Some(Arc::clone(room)));
     }
 }
 

@@ -52,6 +52,7 @@ impl Site {
         let subset = config.subset;
         membership.set_panic(config.panic);
         membership.set_key_policy(config.keys.policy);
+        membership.set_watermarks(config.capacity.map(|capacity| capacity.watermarks));
         membership.set_zone(self.zone.clone());
         membership.set_views(config.views.clone());
         membership.set_subset(subset.map(|size| Subset::new(size as usize, instance())));

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use evenkeel_config as config;
-use evenkeel_core::{Nanos, Snapshot};
+use evenkeel_core::{Nanos, QueuePolicy, Snapshot};
 use evenkeel_preface::ProxyVersion;
 
 use super::target::Target;
@@ -51,6 +51,8 @@ pub struct Policies {
     pub(crate) failures_max: Option<u32>,
     /// Whether latencies of attempts are kept apart, to eject by them.
     pub(crate) times_attempts: bool,
+    /// Who waits when all endpoints are full, if anybody does.
+    pub queue: Option<QueuePolicy>,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
     /// Where the keys of requests come from.
@@ -130,6 +132,7 @@ impl Policies {
             times_attempts: cluster
                 .outlier
                 .is_some_and(|outlier| outlier.latency_factor.is_some()),
+            queue: cluster.capacity.and_then(|capacity| capacity.queue),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
             key_sources: cluster.keys.sources.as_slice().into(),
         }

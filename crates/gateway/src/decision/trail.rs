@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext, Receipt};
+use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext, Receipt, Slot};
 use evenkeel_http1::ProxyError;
 
 use super::recorder::Recorder;
@@ -58,6 +58,37 @@ impl Trail {
         let before = self.recorder.now();
         let picked = cluster.pick_traced(view, ctx, &mut receipt);
         let decision_ns = self.recorder.now().since(before).0;
+        self.push(view, receipt, decision_ns, ctx);
+        picked
+    }
+
+    /// Takes a slot that was handed over, and takes down whose it was.
+    fn bind<'v>(
+        &self,
+        cluster: &ClusterWorker,
+        view: &'v Rc<WorkerView>,
+        ctx: &PickContext,
+        slot: Slot,
+    ) -> Result<Lease<'v>, Slot> {
+        let mut receipt = self.recorder.blank();
+        let before = self.recorder.now();
+        let bound = cluster.bind(view, ctx, slot, Some(&mut receipt));
+        let decision_ns = self.recorder.now().since(before).0;
+        if bound.is_ok() {
+            self.push(view, receipt, decision_ns, ctx);
+        } else {
+            self.recorder.recycle(receipt);
+        }
+        bound
+    }
+
+    fn push(
+        &self,
+        view: &Rc<WorkerView>,
+        receipt: Box<Receipt>,
+        decision_ns: u64,
+        ctx: &PickContext,
+    ) {
         self.tries.borrow_mut().push(Tried {
             view: Rc::clone(view),
             receipt,
@@ -68,7 +99,6 @@ impl Trail {
             status: None,
             error: None,
         });
-        picked
     }
 
     /// Keeps what is to be kept, and is ready for the next request.
@@ -112,6 +142,27 @@ impl Trace {
         match &self.0 {
             None => cluster.pick(view, ctx),
             Some(trail) => trail.choose(cluster, view, ctx),
+        }
+    }
+
+    /// Takes a slot that was handed over, instead of the latest decision, which chose nobody.
+    ///
+    /// # Errors
+    ///
+    /// With the slot, when the request may not have it.
+    pub(crate) fn bind<'v>(
+        &self,
+        cluster: &ClusterWorker,
+        view: &'v Rc<WorkerView>,
+        ctx: &PickContext,
+        slot: Slot,
+    ) -> Result<Lease<'v>, Slot> {
+        match &self.0 {
+            None => cluster.bind(view, ctx, slot, None),
+            Some(trail) => {
+                self.forget();
+                trail.bind(cluster, view, ctx, slot)
+            }
         }
     }
 

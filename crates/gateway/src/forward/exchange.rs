@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext};
+use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext, ShedReason};
 use evenkeel_http1::{GatewayReply, Method, ProxyError, Version, gateway_redirect, gateway_reply};
 
 use super::attempt::attempt;
@@ -13,6 +13,7 @@ use super::request::Request;
 use super::retry::Point;
 use super::tries::{TOO_MANY_REQUESTS, Tries, Try, Views};
 use super::tunnel::pass_on;
+use super::wait::{Unserved, wait};
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
 use crate::listener::RETRY_AFTER;
@@ -21,6 +22,9 @@ use crate::worker::ClusterWorker;
 
 /// What the client is told when there is no descriptor for a connection to an endpoint.
 const NO_DESCRIPTOR: &str = "the gateway has as many connections as it has descriptors for";
+
+/// The most seconds that clients are asked to wait.
+const RETRY_AFTER_MAX: u64 = 60;
 
 /// The status of an answer that switches to another protocol.
 const SWITCHED: u16 = 101;
@@ -68,7 +72,12 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
     let tries = Tries::new(cluster, &views, ctx, notes, trace);
     let mut at = match tries.first(&request.way) {
         Ok(at) => at,
-        Err(reason) => return Box::pin(unavailable(client, request, cluster, reason)).await,
+        Err(reason) => match Box::pin(queue(client, request, &tries, reason)).await {
+            Ok(at) => at,
+            Err(unserved) => {
+                return Box::pin(unavailable(client, request, cluster, unserved)).await;
+            }
+        },
     };
     request.keep(at.policies().retry.body);
     loop {
@@ -91,6 +100,13 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
         }
         let Some(next) = tries.next() else {
             let failed = Failed { failure, now };
+            if failed.may_wait(&tries) {
+                match Box::pin(failed.wait(client, request, cluster, at, &tries)).await {
+                    Ok(next) => at = next,
+                    Err(after) => return after,
+                }
+                continue;
+            }
             return Box::pin(failed.settle(client, request, cluster, at, &tries)).await;
         };
         if matches!(failure, Failure::Endpoint(_, Point::Connect)) {
@@ -105,6 +121,27 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
         request.upload.rewind();
         at = next;
     }
+}
+
+/// Waits for a slot where all endpoints are full, if the cluster has a queue.
+async fn queue<'v>(
+    client: &mut Client,
+    request: &mut Request,
+    tries: &Tries<'v>,
+    reason: NoEndpoint,
+) -> Result<Try<'v>, Unserved> {
+    let served = match reason {
+        NoEndpoint::AllFull if tries.has_queue() => {
+            let due = request.wait_counts(tries.response_timeout());
+            wait(client, &request.way, tries, due).await
+        }
+        NoEndpoint::AllFull => Err(Unserved::shed(ShedReason::Capacity)),
+        reason => Err(Unserved::Nobody(reason)),
+    };
+    if let Err(Unserved::Shed(refused)) = &served {
+        tries.shed(&request.way, refused.reason);
+    }
+    served
 }
 
 /// The answer has been relayed to its end.
@@ -170,6 +207,45 @@ struct Failed {
 }
 
 impl Failed {
+    /// Whether another endpoint would be tried if one had a slot, and the request may wait for that.
+    fn may_wait(&self, tries: &Tries<'_>) -> bool {
+        let lost = matches!(
+            self.failure,
+            Failure::Endpoint(_, Point::Connect | Point::Silent | Point::Late)
+        );
+        lost && tries.spend_to_wait(self.now)
+    }
+
+    /// Lets go of the endpoint that failed, and waits for another one; the client is told of the failure
+    /// if there is none.
+    async fn wait<'v>(
+        self,
+        client: &mut Client,
+        request: &mut Request,
+        cluster: &ClusterWorker,
+        at: Try<'v>,
+        tries: &Tries<'v>,
+    ) -> Result<Try<'v>, After> {
+        let Failure::Endpoint(fault, point) = self.failure else {
+            return Err(self.settle(client, request, cluster, at, tries).await);
+        };
+        if point == Point::Connect {
+            client.worker.shared.resolver.ask();
+        }
+        at.note_failure(tries);
+        at.finish(Outcome::Failure, self.now);
+        request.upload.rewind();
+        match wait(client, &request.way, tries, request.due).await {
+            Ok(next) => Ok(next),
+            Err(Unserved::Gone) => Err(gone(client, request, cluster)),
+            Err(_) => {
+                cluster.give_back_retry(self.now);
+                let nobody = Some(NoEndpoint::AllFull);
+                Err(failed(client, request, cluster, fault, nobody).await)
+            }
+        }
+    }
+
     async fn settle(
         self,
         client: &mut Client,
@@ -242,22 +318,38 @@ async fn failed(
     own_answer(client, request, cluster, reply).await
 }
 
+/// The client has gone while it waited for an endpoint.
+fn gone(client: &Client, request: &Request, cluster: &ClusterWorker) -> After {
+    let took = client.worker.now().since(request.started);
+    client.notes.note(Notes::cancelled);
+    cluster.counters.own.finish(CodeClass::Cancelled, took);
+    After::Abort
+}
+
 /// Nothing can be chosen: the reason goes into the answer.
 async fn unavailable(
     client: &mut Client,
     request: &Request,
     cluster: &ClusterWorker,
-    reason: NoEndpoint,
+    unserved: Unserved,
 ) -> After {
-    let details = reason.to_string();
-    let error = match reason {
-        NoEndpoint::AllFull => ProxyError::ConnectionLimitReached,
-        _ => ProxyError::DestinationUnavailable,
+    let (error, wait) = match unserved {
+        Unserved::Gone => return gone(client, request, cluster),
+        Unserved::Nobody(_) => (ProxyError::DestinationUnavailable, None),
+        Unserved::Shed(refused) => (ProxyError::ConnectionLimitReached, refused.wait),
     };
+    let details = unserved.details();
     client.trace.refused(error);
     let mut reply = GatewayReply::new(error, "");
     reply.details = Some(&details);
+    reply.retry_after = wait.map(seconds);
     own_answer(client, request, cluster, reply).await
+}
+
+/// Whole seconds after which it is worth trying again.
+fn seconds(wait: Nanos) -> u32 {
+    let seconds = wait.0.div_ceil(1_000_000_000);
+    u32::try_from(seconds.clamp(1, RETRY_AFTER_MAX)).unwrap_or(RETRY_AFTER)
 }
 
 /// Answers in the gateway's own name, and counts it.
@@ -269,7 +361,7 @@ async fn own_answer(
 ) -> After {
     reply.cluster = Some(cluster.cluster.name());
     if reply.error == ProxyError::ConnectionLimitReached {
-        reply.retry_after = Some(RETRY_AFTER);
+        reply.retry_after.get_or_insert(RETRY_AFTER);
     }
     let took = client.worker.now().since(request.started);
     let class = CodeClass::of(reply.status);

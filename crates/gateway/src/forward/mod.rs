@@ -13,5 +13,6 @@ mod retry;
 mod tcp;
 mod tries;
 mod tunnel;
+mod wait;
 
 pub(crate) use client::serve;

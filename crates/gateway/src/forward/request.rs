@@ -170,6 +170,16 @@ impl Request {
         (own.unwrap_or(left), own.is_some())
     }
 
+    /// Counts the time for the head of its answer from the request on, since it waits for an endpoint; and
+    /// says when it is over.
+    pub(super) fn wait_counts(&mut self, response_timeout: Nanos) -> Nanos {
+        let most = self.way.timeout.unwrap_or(response_timeout);
+        if self.due == NEVER {
+            self.due = self.started + most;
+        }
+        self.due
+    }
+
     /// Keeps what is sent if it may have to be sent again; what is known to be too long is not.
     pub(super) fn keep(&mut self, most: u64) {
         if self.may_be_kept(most) {

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use evenkeel_core::{Outcome, PickContext};
+use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext, ShedReason};
 use evenkeel_http1::ProxyError;
 
 use super::attempt::connect_for;
@@ -11,6 +11,7 @@ use super::client::Client;
 use super::relay::Failure;
 use super::tries::{Tries, Try, Views};
 use super::tunnel::{self, TunnelEnd};
+use super::wait::{Unserved, wait};
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
 use crate::decision::Trace;
@@ -41,8 +42,12 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     let mut ctx = PickContext::at(started);
     ctx.key = way.key;
     let tries = Tries::new(cluster, &views, ctx, client.notes.clone(), Trace::default());
-    let Ok(mut at) = tries.first(way) else {
-        return refuse(client, cluster, started);
+    let mut at = match tries.first(way) {
+        Ok(at) => at,
+        Err(reason) => match Box::pin(queue(client, way, &tries, reason)).await {
+            Some(at) => at,
+            None => return refuse(client, cluster, started),
+        },
     };
     loop {
         let asked = client.worker.alarms.now();
@@ -83,8 +88,26 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     }
 }
 
+/// Waits for a slot where all endpoints are full, if the cluster has a queue.
+async fn queue<'v>(
+    client: &mut Client,
+    way: &Way,
+    tries: &Tries<'v>,
+    reason: NoEndpoint,
+) -> Option<Try<'v>> {
+    let served = match reason {
+        NoEndpoint::AllFull if tries.has_queue() => wait(client, way, tries, Nanos(u64::MAX)).await,
+        NoEndpoint::AllFull => Err(Unserved::shed(ShedReason::Capacity)),
+        reason => Err(Unserved::Nobody(reason)),
+    };
+    if let Err(Unserved::Shed(refused)) = &served {
+        tries.shed(way, refused.reason);
+    }
+    served.ok()
+}
+
 /// Ends a connection that no endpoint takes.
-fn refuse(client: &Client, cluster: &ClusterWorker, started: evenkeel_core::Nanos) {
+fn refuse(client: &Client, cluster: &ClusterWorker, started: Nanos) {
     let took = client.worker.now().since(started);
     cluster.counters.own.finish(CodeClass::ServerError, took);
     let error = ProxyError::DestinationUnavailable;
@@ -96,12 +119,7 @@ fn refuse(client: &Client, cluster: &ClusterWorker, started: evenkeel_core::Nano
 
 /// Passes bytes on to the end of the connection. What the endpoint is blamed for is a reset before it
 /// said a word; how long it took to take the connection is its latency.
-async fn pass_on(
-    client: &mut Client,
-    at: Try<'_>,
-    carrier: Carrier,
-    started: evenkeel_core::Nanos,
-) {
+async fn pass_on(client: &mut Client, at: Try<'_>, carrier: Carrier, started: Nanos) {
     at.answered(client.worker.now());
     let passed = tunnel::pass_on(client, carrier, at.policies().idle_timeout).await;
     let now = client.worker.now();

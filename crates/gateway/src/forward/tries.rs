@@ -3,7 +3,10 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use evenkeel_core::{Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Serial, Signal};
+use evenkeel_core::{
+    Ask, Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Refused, Serial, ShedReason,
+    Signal, Slot, Waiting,
+};
 use evenkeel_http1::ResponseHead;
 
 use super::relay::Failure;
@@ -252,8 +255,12 @@ impl<'v> Tries<'v> {
     }
 
     fn choose(&self, view: &'v Rc<WorkerView>) -> Result<Try<'v>, NoEndpoint> {
+        let lease = self.trace.choose(self.cluster, view, &self.ctx.borrow())?;
+        Ok(self.begin_try(view, lease))
+    }
+
+    fn begin_try(&self, view: &'v Rc<WorkerView>, lease: Lease<'v>) -> Try<'v> {
         let mut ctx = self.ctx.borrow_mut();
-        let lease = self.trace.choose(self.cluster, view, &ctx)?;
         let is_retry = ctx.attempts.count() > 0;
         ctx.attempts.push(lease.state().serial());
         let mut place = 0;
@@ -261,7 +268,7 @@ impl<'v> Tries<'v> {
             let endpoint = &view.endpoint(lease.index()).target.id;
             place = notes.tries(endpoint, ctx.now);
         });
-        Ok(Try {
+        Try {
             view,
             lease,
             is_retry,
@@ -269,7 +276,83 @@ impl<'v> Tries<'v> {
             place,
             decision: self.trace.place(),
             trace: self.trace.clone(),
-        })
+        }
+    }
+
+    /// Whether requests wait when all endpoints are full.
+    pub(super) fn has_queue(&self) -> bool {
+        self.views
+            .newest(self.cluster)
+            .view
+            .policies
+            .queue
+            .is_some()
+    }
+
+    /// How long an endpoint may take up to the head of its answer, where the route says nothing.
+    pub(super) fn response_timeout(&self) -> Nanos {
+        self.views
+            .newest(self.cluster)
+            .view
+            .policies
+            .response_timeout
+    }
+
+    /// How long one waits at most.
+    pub(super) fn queue_timeout(&self) -> Nanos {
+        let queue = self.views.newest(self.cluster).view.policies.queue;
+        queue.map_or(Nanos(0), |queue| queue.timeout)
+    }
+
+    /// What the request asks of the newest view.
+    pub(super) fn ask(&self, way: &Way) -> Ask {
+        let view = self.aim(way);
+        Ask {
+            attempts: self.ctx.borrow().attempts.clone(),
+            labels: way.labels(),
+            view: way.view(&view.view),
+        }
+    }
+
+    /// Takes a place in the queue of the cluster, until `due` at most.
+    pub(super) fn enter(&self, way: &Way, due: Nanos, now: Nanos) -> Result<Waiting, Refused> {
+        let due = due.min(now + self.queue_timeout());
+        let room = self.cluster.cluster.room();
+        room.enter(self.ask(way), way.priority, due, now)
+    }
+
+    /// Looks for a slot once more. The look before is forgotten: nothing came of it.
+    pub(super) fn look_again(&self, way: &Way, now: Nanos) -> Result<Try<'v>, NoEndpoint> {
+        self.trace.forget();
+        self.ctx.borrow_mut().now = now;
+        self.first(way)
+    }
+
+    /// Takes a slot that was handed over, if the request may have it on the newest view.
+    pub(super) fn bind(&self, way: &Way, slot: Slot, now: Nanos) -> Result<Try<'v>, Slot> {
+        let view = self.aim(way);
+        self.ctx.borrow_mut().now = now;
+        let ctx = self.ctx.borrow();
+        let lease = self.trace.bind(self.cluster, view, &ctx, slot)?;
+        drop(ctx);
+        Ok(self.begin_try(view, lease))
+    }
+
+    /// Counts how long a request waited that got a slot.
+    pub(super) fn waited(&self, span: Nanos) {
+        self.cluster.counters.waited(span);
+    }
+
+    /// Counts a request that was turned away.
+    pub(super) fn shed(&self, way: &Way, reason: ShedReason) {
+        self.cluster.counters.shed(way.priority, reason);
+    }
+
+    /// Takes a retry from the budget for one that has to wait for its slot.
+    pub(super) fn spend_to_wait(&self, now: Nanos) -> bool {
+        self.nobody.get() == Some(NoEndpoint::AllFull)
+            && self.has_queue()
+            && self.cluster.spend_retry(now)
     }
 
     /// Whether the request goes to another endpoint after a failure. If it does, that one has been

@@ -23,6 +23,7 @@ pub(crate) struct Forwarding {
     /// The places of the clusters, each with the sum of the weights up to it.
     clusters: Box<[(usize, u32)]>,
     pub(crate) timeout: Option<Nanos>,
+    pub(crate) priority: config::RoutePriority,
     /// Which endpoints serve its requests, if not all.
     pub(crate) labels: Option<Arc<LabelSelector>>,
     rewrite: Rewrite,
@@ -38,6 +39,7 @@ impl Action {
             config::Action::Forward(forward) => Self::Forward(Forwarding {
                 clusters: shares(&forward.clusters, place),
                 timeout: forward.timeout.map(Nanos::from),
+                priority: forward.priority,
                 labels: forward.labels.clone().map(Arc::new),
                 rewrite: Rewrite::new(&forward.rewrite),
                 request: Edits::new(&forward.request_headers),

@@ -14,6 +14,7 @@ mod rewrite;
 mod table;
 #[cfg(test)]
 mod tests;
+mod urgency;
 mod way;
 
 pub(crate) use table::RouteTable;

@@ -3,12 +3,14 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use evenkeel_core::{LabelSelector, Nanos, Serial};
+use evenkeel_config::RoutePriority;
+use evenkeel_core::{LabelSelector, Nanos, Priority, Serial};
 use evenkeel_http1::{BodyOut, Encoding, Forward, Reject, Reply, RequestHead, ResponseHead};
 
 use super::action::{Action, Forwarding, location};
 use super::edits::Edits;
 use super::table::Asked;
+use super::urgency::priority_of;
 use crate::cluster::View;
 use crate::key::Sender;
 use crate::worker::{Entry, Worker};
@@ -44,6 +46,8 @@ pub(crate) struct Way {
     pub(crate) to: Destination,
     /// How long an endpoint may take up to the head of its answer; none: what the cluster says.
     pub(crate) timeout: Option<Nanos>,
+    /// How much it matters when endpoints are full.
+    pub(crate) priority: Priority,
     /// What the route changes in answers.
     edits: Option<Arc<Edits>>,
     /// Which endpoints may serve it, if not all of the cluster's.
@@ -73,6 +77,7 @@ impl Way {
         Self {
             to: Destination::Nowhere,
             timeout: None,
+            priority: Priority::Default,
             edits: None,
             labels: None,
             tag: None,
@@ -168,6 +173,10 @@ impl Way {
         if let Some(cluster) = named(entry, forward, head).or_else(drawn) {
             self.go_to(entry, cluster, head, via);
             self.timeout = forward.timeout;
+            self.priority = match forward.priority {
+                RoutePriority::Fixed(priority) => priority,
+                RoutePriority::Header => priority_of(head),
+            };
             self.edits.clone_from(&forward.response);
             self.labels.clone_from(&forward.labels);
         }
@@ -181,6 +190,11 @@ impl Way {
             None => 0,
             Some(labels) => view.snapshot.view_of(labels).unwrap_or(u16::MAX),
         }
+    }
+
+    /// The labels that its endpoint must have.
+    pub(crate) fn labels(&self) -> Option<Arc<LabelSelector>> {
+        self.labels.clone()
     }
 
     /// The endpoint that the client was with before.

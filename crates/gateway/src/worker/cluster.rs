@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use evenkeel_core::{
     Lease, LoadReport, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Receipt, Serial,
+    Slot,
 };
 
 use crate::affinity::Sticky;
@@ -106,7 +107,7 @@ impl ClusterWorker {
         if let Some(began) = began {
             self.counters.times.took(self.timer.since(began));
         }
-        self.count(&picked);
+        self.count(view, &picked);
         picked
     }
 
@@ -119,14 +120,32 @@ impl ClusterWorker {
     ) -> Result<Lease<'v>, NoEndpoint> {
         let mut picker = self.picker.borrow_mut();
         let picked = picker.pick_traced(&view.view.snapshot, ctx, receipt);
-        self.count(&picked);
+        self.count(view, &picked);
         picked
     }
 
+    /// Takes a slot that was handed over, and counts the decision.
+    pub(crate) fn bind<'v>(
+        &self,
+        view: &'v WorkerView,
+        ctx: &PickContext,
+        slot: Slot,
+        receipt: Option<&mut Receipt>,
+    ) -> Result<Lease<'v>, Slot> {
+        let mut picker = self.picker.borrow_mut();
+        let bound = picker.bind(&view.view.snapshot, ctx, slot, receipt);
+        if bound.is_ok() {
+            self.counters.queued();
+        }
+        bound
+    }
+
     #[inline]
-    fn count(&self, picked: &Result<Lease<'_>, NoEndpoint>) {
+    fn count(&self, view: &WorkerView, picked: &Result<Lease<'_>, NoEndpoint>) {
         match picked {
             Ok(lease) => self.counters.picked(lease.fallback().is_some()),
+            // It is counted when it has waited.
+            Err(NoEndpoint::AllFull) if view.view.policies.queue.is_some() => {}
             Err(_) => self.counters.none(),
         }
     }
@@ -159,6 +178,14 @@ impl ClusterWorker {
     /// Gives back a retry that was taken at `now` and not made.
     pub(crate) fn give_back_retry(&self, now: Nanos) {
         self.cluster.give_back_retry(now);
+    }
+
+    /// Hands out slots that became free without a request's end: what a failure weighed has faded.
+    pub(crate) fn serve_queue(&self, now: Nanos) {
+        let room = self.cluster.room();
+        if !room.is_empty() {
+            room.serve(now);
+        }
     }
 
     /// Closes all connections that idle.

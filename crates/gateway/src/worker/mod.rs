@@ -134,6 +134,13 @@ impl Worker {
         }
     }
 
+    /// Looks after those who wait for a slot.
+    fn serve_queues(&self, now: Nanos) {
+        for cluster in &self.plan.borrow().clusters {
+            cluster.serve_queue(now);
+        }
+    }
+
     /// Closes what has idled too long, and lets go of endpoints that are gone.
     fn tidy(&self, now: Nanos) {
         for cluster in &self.plan.borrow().clusters {

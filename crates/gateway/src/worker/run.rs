@@ -199,6 +199,7 @@ async fn tick(worker: Rc<Worker>) {
         interval.tick().await;
         let now = worker.clock.now();
         worker.alarms.sweep(now);
+        worker.serve_queues(now);
         if count % FLUSH_EVERY == 0 {
             worker.flush_logs();
         }

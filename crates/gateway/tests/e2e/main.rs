@@ -23,6 +23,7 @@ mod pipelining;
 mod plain;
 mod protection;
 mod proxy_protocol;
+mod queueing;
 mod race;
 mod receipts;
 mod reload;

@@ -432,7 +432,7 @@ fn a_failure_with_nobody_else() {
     assert!(reason.contains("every endpoint has been tried"), "{reason}");
     assert_eq!(
         gateway.cluster().decisions(),
-        [1, 0, 0],
+        [1, 0, 0, 0],
         "nobody was asked for"
     );
 }

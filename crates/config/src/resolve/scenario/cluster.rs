@@ -51,7 +51,7 @@ pub(super) fn variants(walk: &mut Walk<'_>, top: &Section<'_>) -> (Cluster, Vec<
     let resolve = |walk: &mut Walk<'_>, table: &DeTable<'_>| {
         let section = Section::cluster(table, span.clone());
         let section = walk.open(section);
-        policies(walk, NAME.into(), &section)
+        policies(walk, NAME.into(), &section, &[])
     };
     let count = walk.report().diagnostics().len();
     refuse_foreign(walk, &common);
