@@ -69,7 +69,6 @@ pub use value::law::{Law, parse_law};
 pub use value::listen_address::ListenAddress;
 pub use value::mistake::Mistake;
 pub use value::network::{Network, parse_network};
-pub use value::path::{BadPath, PathForm, normal_path};
 pub use value::path_pattern::PathPattern;
 pub use value::size::parse_size;
 pub use value::statuses::Statuses;

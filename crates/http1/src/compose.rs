@@ -2,7 +2,7 @@
 
 use crate::field::{write_field, write_number};
 use crate::reject::{BadResponse, Reject};
-use crate::trailers::is_token;
+use crate::token::is_token_byte;
 
 /// The parts of a request that HTTP/2 sends as pseudo-fields (RFC 9113 section 8.3.1).
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub fn compose_request<'f>(
     has_body: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Reject> {
-    let line_is_legal = pseudo.method.bytes().all(is_token)
+    let line_is_legal = pseudo.method.bytes().all(is_token_byte)
         && pseudo.path.bytes().all(|byte| byte.is_ascii_graphic())
         && legal_value(pseudo.authority.as_bytes());
     if !line_is_legal {
@@ -125,7 +125,7 @@ fn check(name: &str, value: &[u8]) -> Result<(), &'static str> {
     let legal_name = !name.is_empty()
         && name
             .bytes()
-            .all(|byte| is_token(byte) && !byte.is_ascii_uppercase());
+            .all(|byte| is_token_byte(byte) && !byte.is_ascii_uppercase());
     if !legal_name {
         return Err("illegal byte in a field name");
     }

@@ -6,6 +6,7 @@ use crate::connection::options;
 use crate::field::{Field, write_field};
 use crate::field_kind::Kind;
 use crate::reject::BadChunk;
+use crate::token::is_token_byte;
 
 /// Most bytes of a trailer section. 8 KiB.
 pub const TRAILER_BYTES_MAX: usize = 8 * 1024;
@@ -33,7 +34,7 @@ impl Trailers {
     /// Adds a field. One that may not stand here, or is not a legal field, is left out; false then.
     pub fn push(&mut self, name: &str, value: &[u8]) -> bool {
         let legal = !name.is_empty()
-            && name.bytes().all(is_token)
+            && name.bytes().all(is_token_byte)
             && value
                 .iter()
                 .all(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
@@ -135,25 +136,3 @@ const FORBIDDEN: [&str; 22] = [
     "vary",
     "www-authenticate",
 ];
-
-/// Tells whether a byte may stand in a field name (RFC 9110 section 5.6.2).
-pub(crate) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
-}

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use super::listener::PlacedListener;
 use super::process::PlacedAdmin;
 use crate::raw::walk::Walk;
+use crate::value::address::{Address, parse_address};
 use crate::{Cluster, Mistake};
 
 /// Names and addresses belong to one listener each.
@@ -115,7 +116,7 @@ pub(super) fn circles(walk: &mut Walk<'_>, listeners: &[PlacedListener], cluster
 
 /// Whether a connection to this address of an endpoint ends at a listener on this one.
 fn reaches(endpoint: &str, listener: SocketAddr) -> bool {
-    let Ok(endpoint) = endpoint.parse::<SocketAddr>() else {
+    let Ok(Address::Ip(endpoint)) = parse_address(endpoint) else {
         return false;
     };
     let everywhere = listener.ip().is_unspecified() && endpoint.ip().is_loopback();

@@ -106,13 +106,9 @@ pub(crate) fn check_field_value(value: &str) -> Result<(), Mistake> {
 /// The most bytes of a value that is set.
 const VALUE_BYTES_MAX: usize = 4096;
 
-/// Whether a text is a token (RFC 9110 section 5.6.2).
+/// Whether a text is a token, and not too long a one.
 pub(crate) fn is_token(text: &str) -> bool {
-    let sign = |byte: u8| b"!#$%&'*+-.^_`|~".contains(&byte);
-    (1..=NAME_BYTES_MAX).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || sign(byte))
+    text.len() <= NAME_BYTES_MAX && evenkeel_http1::is_token(text.as_bytes())
 }
 
 /// The most bytes of a token.

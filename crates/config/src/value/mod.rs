@@ -9,7 +9,6 @@ pub(crate) mod law;
 pub(crate) mod listen_address;
 pub(crate) mod mistake;
 pub(crate) mod network;
-pub(crate) mod path;
 pub(crate) mod path_pattern;
 pub(crate) mod retry_cause;
 pub(crate) mod size;

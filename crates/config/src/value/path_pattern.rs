@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::mistake::Mistake;
-use super::path::{PathForm, normal_path};
+use evenkeel_http1::{PathForm, normal_path};
 
-/// Paths that a route takes, in [normal form](super::path::normal_path).
+use super::mistake::Mistake;
+
+/// Paths that a route takes, in [normal form](normal_path).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathPattern {
     /// This one.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evenkeel_config::{Address, parse_address};
 use evenkeel_core::Endpoint;
 
 /// An address as configuration writes it.
@@ -35,10 +36,11 @@ pub(crate) struct Target {
 impl Target {
     pub(crate) fn new(endpoint: &Endpoint) -> Self {
         let text = endpoint.address();
-        let host = match (text.strip_prefix("unix:"), text.parse()) {
-            (Some(path), _) => Host::Unix(Path::new(path).into()),
-            (None, Ok(address)) => Host::Socket(address),
-            (None, Err(_)) => Host::Name(text.into()),
+        let host = match parse_address(text) {
+            Ok(Address::Unix(path)) => Host::Unix(path.into()),
+            Ok(Address::Ip(address)) => Host::Socket(address),
+            // What is no address was refused before; if it was not, it does not resolve.
+            Ok(Address::Host(..)) | Err(_) => Host::Name(text.into()),
         };
         Self {
             id: endpoint.shared_id(),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use evenkeel_config::{self as config, PathForm, PathPattern};
+use evenkeel_config::{self as config, PathPattern};
+use evenkeel_http1::PathForm;
 
 use super::table::Asked;
 

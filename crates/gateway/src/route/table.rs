@@ -1,7 +1,7 @@
 //! The routes of a listener, and the search for the one that takes a request.
 
-use evenkeel_config::{self as config, BadPath, HostPattern, PathForm, normal_path};
-use evenkeel_http1::{Method, Reject, RequestHead};
+use evenkeel_config::{self as config, HostPattern};
+use evenkeel_http1::{BadPath, Method, PathForm, Reject, RequestHead, normal_path};
 
 use super::action::Action;
 use super::gate::{Gate, Glance};

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_config::{Address, parse_address};
 use evenkeel_core::Published;
 use tokio::sync::Notify;
 
@@ -64,8 +65,7 @@ impl Resolver {
 pub(crate) async fn lookup(addresses: BTreeSet<Arc<str>>) -> BTreeMap<Arc<str>, SocketAddr> {
     let mut found = BTreeMap::new();
     for address in addresses {
-        let is_name = !address.starts_with("unix:") && address.parse::<SocketAddr>().is_err();
-        if !is_name {
+        if !matches!(parse_address(&address), Ok(Address::Host(..))) {
             continue;
         }
         let first = match tokio::net::lookup_host(&*address).await {

@@ -56,7 +56,7 @@ pub enum PathForm {
 /// # Examples
 ///
 /// ```
-/// use evenkeel_config::{PathForm, normal_path};
+/// use evenkeel_http1::{PathForm, normal_path};
 ///
 /// let mut buffer = Vec::new();
 /// let normal = normal_path(b"/public/..%2fadmin//x", &mut buffer);
