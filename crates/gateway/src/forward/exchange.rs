@@ -285,6 +285,23 @@ impl Failed {
             // It is not given up before another try has been granted.
             Failure::Unwanted => (ProxyError::DestinationUnavailable.into(), Point::Status),
         };
+        self.settle_endpoint(client, request, at, tries, (fault, point));
+        if point == Point::Begun {
+            return After::Abort;
+        }
+        failed(client, request, cluster, fault, tries.nobody()).await
+    }
+
+    /// Counts a failure of the endpoint, and what it leaves of an answer that has begun.
+    fn settle_endpoint(
+        &self,
+        client: &Client,
+        request: &Request,
+        at: Try<'_>,
+        tries: &Tries<'_>,
+        (fault, point): (Fault, Point),
+    ) {
+        let endpoint = at.endpoint();
         at.note_failure(tries);
         at.finish(Outcome::Failure, self.now);
         if point == Point::Connect {
@@ -294,13 +311,13 @@ impl Failed {
             client
                 .notes
                 .note(|notes| notes.cut(fault.error.word(), Source::Endpoint));
-            endpoint.counters.finish(CodeClass::ServerError, took);
+            endpoint
+                .counters
+                .finish(CodeClass::ServerError, self.now.since(request.started));
             if request.version == Version::Http10 {
                 client.reset_at_end();
             }
-            return After::Abort;
         }
-        failed(client, request, cluster, fault, tries.nobody()).await
     }
 }
 

@@ -136,29 +136,7 @@ impl Gateway {
             control: Control::new(Arc::clone(&shared), commands.into()),
             shared,
             workers,
-            minding: tokio::spawn(async move {
-                let restarts = &minded.restarts;
-                let shared = || Arc::clone(&minded);
-                tokio::join!(
-                    restarts.keep(Task::Resolver, || {
-                        let shared = shared();
-                        async move { shared.resolver.run().await }
-                    }),
-                    restarts.keep(Task::Latencies, || {
-                        let shared = shared();
-                        async move { follow_medians(&shared.plan).await }
-                    }),
-                    restarts.keep(Task::Weights, || {
-                        let shared = shared();
-                        async move { follow_weights(&shared.plan, shared.clock).await }
-                    }),
-                    restarts.keep(Task::Certificates, || {
-                        let shared = shared();
-                        async move { follow_files(&shared.plan).await }
-                    }),
-                    restarts.keep(Task::Health, || watch(shared())),
-                );
-            }),
+            minding: tokio::spawn(mind(minded)),
         })
     }
 
@@ -220,6 +198,31 @@ impl Gateway {
             log.close().await;
         }
     }
+}
+
+/// What the control thread looks after for as long as the gateway runs.
+async fn mind(minded: Arc<Shared>) {
+    let restarts = &minded.restarts;
+    let shared = || Arc::clone(&minded);
+    tokio::join!(
+        restarts.keep(Task::Resolver, || {
+            let shared = shared();
+            async move { shared.resolver.run().await }
+        }),
+        restarts.keep(Task::Latencies, || {
+            let shared = shared();
+            async move { follow_medians(&shared.plan).await }
+        }),
+        restarts.keep(Task::Weights, || {
+            let shared = shared();
+            async move { follow_weights(&shared.plan, shared.clock).await }
+        }),
+        restarts.keep(Task::Certificates, || {
+            let shared = shared();
+            async move { follow_files(&shared.plan).await }
+        }),
+        restarts.keep(Task::Health, || watch(shared())),
+    );
 }
 
 impl Drop for Gateway {
