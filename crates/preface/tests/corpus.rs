@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use evenkeel_preface::fuzz_proxy_header;
+use evenkeel_preface::{fuzz_client_hello, fuzz_proxy_header};
 
 /// Runs all committed inputs of a target.
 fn run(target: &str, check: fn(&[u8])) {
@@ -22,4 +22,9 @@ fn run(target: &str, check: fn(&[u8])) {
 #[test]
 fn proxy_headers_keep_their_promises() {
     run("proxy_header", fuzz_proxy_header);
+}
+
+#[test]
+fn client_hellos_keep_their_promises() {
+    run("client_hello", fuzz_client_hello);
 }

@@ -27,6 +27,8 @@ impl Route {
 pub struct Conditions {
     /// The host, whatever its port.
     pub host: Option<HostPattern>,
+    /// The name in the TLS hello of a connection; for TCP listeners, which have no other condition.
+    pub sni: Option<HostPattern>,
     /// The path, in normal form.
     pub path: Option<PathPattern>,
     /// One of these methods; empty: any.
@@ -39,10 +41,11 @@ impl Conditions {
     /// Whether a request that meets `other` meets these for certain.
     #[must_use]
     pub fn cover(&self, other: &Self) -> bool {
-        let host = match (&self.host, &other.host) {
+        let covers = |one: &Option<HostPattern>, other: &Option<HostPattern>| match (one, other) {
             (Some(host), Some(other)) => host.covers(other),
             (host, _) => host.is_none(),
         };
+        let host = covers(&self.host, &other.host) && covers(&self.sni, &other.sni);
         let path = match (&self.path, &other.path) {
             (Some(path), Some(other)) => path.covers(other),
             (path, _) => path.is_none(),

@@ -51,6 +51,7 @@ pub(super) const KEYS: &[Key] = &[
     later("listener.limits.streams"),
     now("listener.route", Tables(""), "", "Which requests go elsewhere. In order, the first one whose conditions all hold takes a request; it has a `cluster`, `clusters` or a `redirect`."),
     now("listener.route.host", Host, "", "The host of the request, whatever its port; \"*.example.com\" is all hosts below a name."),
+    now("listener.route.sni", Host, "", "On a TCP listener: the name that a client asks for in its TLS hello, which is passed on as it came."),
     now("listener.route.path", Path, "", "The path of the request and all below it: \"/v1\" takes /v1, /v1/ and /v1/a, but not /v10."),
     now("listener.route.path_exact", Path, "", "The path of the request, and no other."),
     now("listener.route.methods", Methods, "", "The methods of the request."),

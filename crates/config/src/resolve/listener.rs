@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::de::DeValue;
 
 use super::capacity::RouteTimeout;
-use super::route::{Named, routes};
+use super::route::{Named, Sight, routes};
 use super::tls;
 use crate::model::listener::{Limits, Listener, Protocol};
 use crate::raw::descend::Sub;
@@ -82,8 +82,15 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
     let name_at = at("name").filter(|_| name.is_some());
     let address_at = at("address").filter(|_| address.is_some());
     let mut clusters: Vec<Named> = cluster.clone().zip(at("cluster")).into_iter().collect();
-    if protocol == Protocol::Tcp {
-        check_tcp(walk, section);
+    let is_tcp = protocol == Protocol::Tcp;
+    let sight = Sight {
+        is_tcp,
+        ends_tls: section.has("tls"),
+    };
+    if is_tcp && !section.has("cluster") && !section.has("route") {
+        let help = "add cluster = \"NAME\"";
+        let mistake = Mistake::new("a TCP listener without a cluster leads nowhere", help);
+        walk.error(section.span.clone(), mistake);
     }
     let mut timeouts = Vec::new();
     let mut listener = Listener {
@@ -91,7 +98,7 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         tls: tls::listener(walk, section),
         proxy_protocol: walk.flag(section, "proxy_protocol").unwrap_or(false),
         cluster,
-        routes: routes(walk, section, &mut clusters, &mut timeouts),
+        routes: routes(walk, section, sight, &mut clusters, &mut timeouts),
         half_close,
         limits: limits(walk, section),
         ..Listener::new(address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()))
@@ -106,20 +113,6 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         address_at,
         clusters,
         timeouts,
-    }
-}
-
-/// A TCP listener has one way to go.
-fn check_tcp(walk: &mut Walk<'_>, section: &Section<'_>) {
-    if let Some(entry) = section.get("route") {
-        let message = "a TCP listener has no routes: it sees no requests";
-        let help = "give it a cluster, or make it protocol = \"http\"";
-        walk.error(entry.span, Mistake::new(message, help));
-    }
-    if !section.has("cluster") {
-        let help = "add cluster = \"NAME\"";
-        let mistake = Mistake::new("a TCP listener without a cluster leads nowhere", help);
-        walk.error(section.span.clone(), mistake);
     }
 }
 

@@ -39,6 +39,7 @@ const NOT_WITH_REDIRECT: &[&str] = &[
 pub(super) fn routes(
     walk: &mut Walk<'_>,
     section: &Section<'_>,
+    sight: Sight,
     named: &mut Vec<Named>,
     timeouts: &mut Vec<RouteTimeout>,
 ) -> Vec<Route> {
@@ -50,6 +51,7 @@ pub(super) fn routes(
     }
     let mut routes: Vec<Route> = Vec::with_capacity(sections.len());
     for section in sections.iter().take(Route::MAX) {
+        check_sight(walk, section, sight);
         let when = conditions(walk, section);
         if let Some(earlier) = routes.iter().position(|route| route.when.cover(&when)) {
             let line = walk.line(sections[earlier].span.start);
@@ -90,11 +92,49 @@ fn conditions(walk: &mut Walk<'_>, section: &Section<'_>) -> Conditions {
     let host = host.and_then(|entry| walk.parsed(&entry, str::parse));
     let prefix = path.and_then(|entry| walk.parsed(&entry, parse_prefix));
     let exact = exact.and_then(|entry| walk.parsed(&entry, parse_exact));
+    let sni = section.get("sni");
     Conditions {
         host,
+        sni: sni.and_then(|entry| walk.parsed(&entry, str::parse)),
         path: exact.or(prefix),
         methods: texts(walk, section, "methods", check_method),
         headers: fields(walk, section, "headers", check_asked),
+    }
+}
+
+/// What a route of a TCP listener may say.
+const OF_TCP: &[&str] = &["sni", "cluster", "clusters", "labels", "labels_fallback"];
+
+/// What a listener sees of what comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    /// Connections, not requests.
+    pub(super) is_tcp: bool,
+    /// It takes the hello of clients itself.
+    pub(super) ends_tls: bool,
+}
+
+/// A TCP listener sees the name in a hello, and nothing else. Other listeners see everything but that.
+fn check_sight(walk: &mut Walk<'_>, section: &Section<'_>, sight: Sight) {
+    for (name, _) in section.table {
+        let name: &str = name.get_ref();
+        let Some(entry) = section.get(name) else {
+            continue;
+        };
+        let (why, help) = match (sight.is_tcp, name == "sni") {
+            (true, true) if sight.ends_tls => (
+                "is not for a listener that ends TLS",
+                "leave `tls` out to pass it on",
+            ),
+            (true, false) if !OF_TCP.contains(&name) => (
+                "has no meaning on a TCP listener",
+                "it sees no requests: leave it out",
+            ),
+            (false, true) => ("is for TCP listeners", "use `host`"),
+            _ => continue,
+        };
+        let message = format!("{} {why}", entry.subject);
+        walk.error(entry.span, Mistake::new(message, help));
     }
 }
 

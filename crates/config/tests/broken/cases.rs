@@ -86,9 +86,11 @@ pub(super) const LISTENER: &[Case] = &[
     ("protocol = \"tcp\"", &[
         "1:1 error: a TCP listener without a cluster leads nowhere",
     ]),
-    ("protocol = \"tcp\"\nroute = []", &[
-        "1:1 error: a TCP listener without a cluster leads nowhere",
-        "4:1 error: a TCP listener has no routes: it sees no requests",
+    ("protocol = \"tcp\"\nroute = [{ sni = \"a.b\", path = \"/\", cluster = \"web\" }]\n[cluster.web]\nendpoints = [\"a:1\"]", &[
+        "4:25 error: listener.route.path has no meaning on a TCP listener",
+    ]),
+    ("route = [{ sni = \"a.b\", cluster = \"web\" }]\n[cluster.web]\nendpoints = [\"a:1\"]", &[
+        "3:12 error: listener.route.sni is for TCP listeners",
     ]),
     ("protocol = \"htp\"", &[
         "3:12 error: listener.protocol = \"htp\" is not known, did you mean \"http\"?",

@@ -108,7 +108,7 @@ fn refuse(client: &Client, why: TurnedAway, error: &dyn std::error::Error) {
 }
 
 /// Waits for more bytes of the client; false when it has gone or its time is over.
-async fn more(client: &mut Client) -> bool {
+pub(super) async fn more(client: &mut Client) -> bool {
     poll_fn(|cx| match client.inbox.poll_fill(&mut client.stream, cx) {
         Poll::Ready(count) => Poll::Ready(count.is_ok_and(|count| count > 0)),
         Poll::Pending if client.worker.closing.get() => Poll::Ready(false),

@@ -5,9 +5,11 @@ use std::rc::Rc;
 
 use evenkeel_core::{Nanos, NoEndpoint, Outcome, PickContext, ShedReason};
 use evenkeel_http1::ProxyError;
+use evenkeel_preface::{Asked, asked_name};
 
 use super::attempt::connect_for;
 use super::client::Client;
+use super::opening::more;
 use super::relay::Failure;
 use super::tries::{Tries, Try, Views};
 use super::tunnel::{self, TunnelEnd};
@@ -22,14 +24,39 @@ use crate::worker::ClusterWorker;
 /// Passes a connection on. When no endpoint takes it, it ends with a reset.
 pub(super) async fn serve(mut client: Client) {
     client.refresh();
-    let way = Way::of_connection(&client.entry, client.address.map(|peer| peer.ip()));
+    let name = match client.listener().routes.needs_hello() {
+        false => None,
+        true => match Box::pin(peek(&mut client)).await {
+            Ok(name) => name,
+            Err(Gone) => return,
+        },
+    };
+    let peer = client.address.map(|peer| peer.ip());
+    let way = Way::of_connection(&client.worker, &client.entry, name.as_deref(), peer);
     let Destination::Cluster(place) = way.to else {
-        return;
+        return client.reset_at_end();
     };
     let cluster = Rc::clone(&client.entry.plan.clusters[place]);
     client.begin_notes();
     run(&mut client, &way, &cluster).await;
     client.log_request(0);
+}
+
+/// The client left, or sent no hello in time.
+struct Gone;
+
+/// Waits for the hello of a client, and leaves it where it is. What is no hello asks for nobody.
+async fn peek(client: &mut Client) -> Result<Option<Box<str>>, Gone> {
+    loop {
+        match asked_name(client.inbox.data()) {
+            Asked::More => {}
+            Asked::Name(name) => return Ok(Some(name)),
+            Asked::Nobody | Asked::NoHello => return Ok(None),
+        }
+        if !more(client).await {
+            return Err(Gone);
+        }
+    }
 }
 
 async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {

@@ -104,6 +104,21 @@ impl RouteTable {
             .find(|place| self.routes[*place].takes(asked, host))
     }
 
+    /// Whether a rule of some route is about the name in a hello.
+    pub(crate) fn needs_hello(&self) -> bool {
+        self.routes.iter().any(|route| route.when.sni.is_some())
+    }
+
+    /// What becomes of a connection whose client asks for this name, or for none.
+    pub(crate) fn action_by_name(&self, name: Option<&str>) -> Option<&Action> {
+        let takes = |route: &&Route| match (&route.when.sni, name) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (pattern, Some(name)) => is_host(pattern.as_ref(), name),
+        };
+        self.routes.iter().find(takes).map(|route| &route.action)
+    }
+
     /// What becomes of the requests of a route.
     #[inline]
     pub(crate) fn action(&self, place: usize) -> &Action {

@@ -61,10 +61,23 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// The way of a connection in which no requests are seen, from an address if its peer has one.
-    pub(crate) fn of_connection(entry: &Entry, peer: Option<IpAddr>) -> Self {
+    /// The way of a connection in which no requests are seen: by the name that its client asks for, and
+    /// from the client's address if it has one.
+    pub(crate) fn of_connection(
+        worker: &Worker,
+        entry: &Entry,
+        name: Option<&str>,
+        peer: Option<IpAddr>,
+    ) -> Self {
         let mut way = Self::nowhere();
-        if let Some(place) = entry.listener.cluster {
+        let place = match entry.listener.routes.action_by_name(name) {
+            Some(Action::Forward(forward)) => {
+                way.labels.clone_from(&forward.labels);
+                forward.draw_cluster(|parts| worker.draw(parts))
+            }
+            _ => entry.listener.cluster,
+        };
+        if let Some(place) = place {
             way.to = Destination::Cluster(place);
             let keys = entry.plan.clusters[place].keys.borrow();
             way.key = keys.as_ref().and_then(|keys| keys.key_of_address(peer?));
