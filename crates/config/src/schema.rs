@@ -1,5 +1,6 @@
 //! The JSON schema of the file, out of the key table and the core's registry.
 
+use crate::resolve::strategy::SHADOWS_MAX;
 use evenkeel_core::strategy::registry::{Descriptor, STRATEGIES};
 use evenkeel_core::strategy::{Kind as ParamKind, Param};
 use serde_json::{Map, Value, json};
@@ -94,6 +95,9 @@ fn value(key: &Key) -> Value {
             json!({ "type": "object", "additionalProperties": { "type": "string" } })
         }
         Kind::Strategy => strategies(),
+        Kind::Strategies => {
+            json!({ "type": "array", "items": strategies(), "maxItems": SHADOWS_MAX })
+        }
         Kind::Endpoints => {
             let items = json!({ "anyOf": [{ "type": "string" }, needing(key, "address")] });
             json!({ "type": "array", "items": items })

@@ -101,23 +101,39 @@ impl SnapshotRecord {
     ///
     /// When an endpoint is listed twice.
     pub fn rebuild(&self) -> Result<Snapshot, DuplicateId> {
+        let mut ids: Vec<&str> = self.endpoints.iter().map(|it| it.endpoint.id()).collect();
+        ids.sort_unstable();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(DuplicateId(pair[0].into()));
+        }
         let strategy = Arc::clone(&self.strategy);
         let mut members = Membership::new(Arc::clone(&self.cluster), strategy);
-        members.set_panic(self.panic);
-        members.set_key_policy(self.keys);
-        members.set_watermarks(self.watermarks);
         let nobody = QueuePolicy::default();
         members.set_waiting_room(self.queue.then(|| Arc::new(WaitingRoom::new(nobody))));
-        members.set_zone(self.zone.clone());
-        members.set_subset(self.subset.clone());
-        members.set_views(self.views.clone());
-        for recorded in &self.endpoints {
+        members.mirror(self);
+        Ok(members.snapshot())
+    }
+}
+
+impl Membership {
+    /// Becomes what is recorded, under its own strategy and with its own records of endpoints.
+    pub(crate) fn mirror(&mut self, of: &SnapshotRecord) {
+        self.set_panic(of.panic);
+        self.set_key_policy(of.keys);
+        self.set_watermarks(of.watermarks);
+        self.set_zone(of.zone.clone());
+        self.set_subset(of.subset.clone());
+        self.set_views(of.views.clone());
+        let list = of
+            .endpoints
+            .iter()
+            .map(|recorded| recorded.endpoint.clone());
+        // Ids of a snapshot are unique, and those of a record have been looked at.
+        let _ = self.replace(list.collect());
+        for recorded in &of.endpoints {
             let id = recorded.endpoint.shared_id();
-            if !members.upsert(recorded.endpoint.clone()) {
-                return Err(DuplicateId(id));
-            }
             // It is there since the line above.
-            let _ = members.set_factor(&id, recorded.factor);
+            let _ = self.set_factor(&id, recorded.factor);
             let (admin, condition) = match recorded.standing {
                 Standing::Disabled => (Admin::Disabled, Condition::Usable),
                 Standing::Draining => (Admin::Draining, Condition::Usable),
@@ -126,11 +142,10 @@ impl SnapshotRecord {
                 Standing::Ejected => (Admin::Enabled, Condition::Ejected),
                 Standing::Damped => (Admin::Enabled, Condition::Damped),
             };
-            members.set_condition(&id, condition, FULL_WEIGHT);
-            let _ = members.set_admin(&id, admin);
+            self.set_condition(&id, condition, FULL_WEIGHT);
+            let _ = self.set_admin(&id, admin);
         }
-        members.generation = self.generation.saturating_sub(1);
-        members.recorded_median = self.median;
-        Ok(members.snapshot())
+        self.generation = of.generation.saturating_sub(1);
+        self.recorded_median = of.median;
     }
 }

@@ -36,7 +36,7 @@ mod worker;
 pub use clock::{Clock, time_of_day};
 pub use cluster::{
     BUCKETS, Cluster, CodeClass, DECISION_BUCKETS, DecisionTimes, EndpointOverride, EndpointReport,
-    Histogram, Overrides, Policies, Presence, RetryRules, Sheds, Totals,
+    Histogram, Overrides, Policies, Presence, RetryRules, ShadowReport, ShadowShare, Sheds, Totals,
 };
 pub use decision::{Kept, Receipts, Wanted};
 pub use event::{Event, EventKind, Events, Missed, Subscription};

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::routing::{MethodRouter, get, patch, post, put};
 use evenkeel_gateway::Control;
 
-use super::{Desk, clusters, decisions, endpoints, events, openapi, reload, stats, strategy};
+use super::{
+    Desk, clusters, decisions, endpoints, events, openapi, reload, shadow, stats, strategy,
+};
 
 /// A call of the API.
 pub(super) struct Call {
@@ -164,6 +166,15 @@ pub(super) const CALLS: &[Call] = &[
         answer: Answer::Json(200, "DryRun"),
         problems: &[NO_CLUSTER, WRONG],
         serve: |_| get(decisions::explain),
+        ..READ
+    },
+    Call {
+        path: "/clusters/{cluster}/shadow",
+        id: "getShadows",
+        summary: "How the choices of the strategies beside the live one differ from its own",
+        answer: Answer::List("Shadow"),
+        problems: &[NO_CLUSTER],
+        serve: |_| get(shadow::list),
         ..READ
     },
     Call {

@@ -12,6 +12,7 @@ mod openapi;
 mod overrides;
 mod query;
 mod reload;
+mod shadow;
 mod sse;
 mod stats;
 mod strategy;

@@ -3,6 +3,8 @@
 //! Workers count each for themselves, so that no request waits for a cache line; the sum is made
 //! here, when somebody asks.
 
+mod shadows;
+
 use std::fmt::Error;
 
 use evenkeel_core::{FULL_WEIGHT, Nanos};
@@ -51,6 +53,7 @@ impl prometheus_client::collector::Collector for Collector {
         table_checksums(&mut encoder, &samples)?;
         health::write(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
+        shadows::encode(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
         decision_times(&mut encoder, &samples)?;
         retries(&mut encoder, &samples)?;

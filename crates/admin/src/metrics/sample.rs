@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use evenkeel_gateway::{Cluster, DecisionTimes, EndpointReport, Histogram, Sheds, Totals};
+use evenkeel_gateway::{
+    Cluster, DecisionTimes, EndpointReport, Histogram, ShadowReport, Sheds, Totals,
+};
 
 /// A cluster's counts at the moment of a scrape, read once for all families.
 pub(super) struct Sample {
@@ -25,6 +27,7 @@ pub(super) struct Sample {
     pub(super) endpoints: Vec<EndpointReport>,
     /// How long checks took.
     pub(super) probes: Histogram,
+    pub(super) shadows: Vec<ShadowReport>,
     /// The answers that the gateway made itself.
     pub(super) own: Totals,
 }
@@ -44,6 +47,7 @@ impl Sample {
             retries: cluster.retries(),
             endpoints: cluster.endpoints(),
             probes: cluster.probe_durations(),
+            shadows: cluster.shadows(),
             own: cluster.own_totals(),
         }
     }

@@ -51,6 +51,8 @@ pub struct Cluster {
     pub timeout: Timeouts,
     /// The cookie that keeps a client at its endpoint; none: no affinity.
     pub sticky: Option<Sticky>,
+    /// Strategies that are evaluated beside the live one; their names differ.
+    pub shadow: Vec<StrategyChoice>,
 }
 
 impl Cluster {
@@ -75,6 +77,7 @@ impl Cluster {
             retry: Retry::default(),
             timeout: Timeouts::default(),
             sticky: None,
+            shadow: Vec::new(),
         }
     }
 

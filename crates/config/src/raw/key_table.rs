@@ -164,7 +164,8 @@ pub(super) const KEYS: &[Key] = &[
     later_off("cluster.*.discovery"),
     off("cluster.*.subset", Table, "", "Leaves a part of the endpoints to this gateway, by its `runtime.instance`. All are used when absent."),
     now("cluster.*.subset.size", Integer(1, 65_535), "20", "How many endpoints of each tier."),
-    later_off("cluster.*.shadow"),
+    off("cluster.*.shadow", Table, "", "Strategies that are evaluated beside the live one on the same requests, and send nothing. None are when absent."),
+    now("cluster.*.shadow.strategies", Strategies, "[]", "Which: names, or tables with parameters, at most four, each once. The live one with another seed is always beside them, as the noise."),
     later_off("fleet"),
 ];
 

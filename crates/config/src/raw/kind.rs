@@ -95,6 +95,8 @@ pub(crate) enum Kind {
     Weight,
     /// A strategy, by name or as a table with parameters.
     Strategy,
+    /// A list of strategies.
+    Strategies,
     /// An endpoint, as an address or a table.
     Endpoint,
     /// A list of them.
@@ -167,6 +169,7 @@ impl fmt::Display for Kind {
             Self::Weight => weight::WANTED,
             Self::Said(words) => words,
             Self::Strategy => "a strategy, like \"least_request\" or { name = \"least_request\" }",
+            Self::Strategies => "a list of strategies, like [\"prequal\", \"maglev\"]",
             Self::Endpoint => "an address or a table, like { address = \"127.0.0.1:9001\" }",
             Self::Endpoints => "a list of addresses or tables, like [\"127.0.0.1:9001\"]",
             Self::Unknown => "a value",

@@ -251,6 +251,7 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
         Kind::KeySources
             | Kind::Networks
             | Kind::Endpoints
+            | Kind::Strategies
             | Kind::FieldNames
             | Kind::Methods
             | Kind::RetryCauses

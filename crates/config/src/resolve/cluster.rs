@@ -77,6 +77,7 @@ pub(super) fn policies(
         retry: retry::retry(walk, section, &timeout),
         timeout,
         sticky: sticky(walk, section),
+        shadow: strategy::shadows(walk, section),
         strategy,
         ..Cluster::new(name)
     }

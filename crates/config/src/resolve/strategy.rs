@@ -6,23 +6,65 @@ use evenkeel_core::strategy::{Kind, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::raw::descend::Sub;
+use crate::raw::kind as keys;
 use crate::raw::section::{Entry, Section};
 use crate::raw::values::whole;
 use crate::raw::walk::Walk;
 use crate::value::duration::parse_duration;
 use crate::{Mistake, StrategyChoice};
 
+/// How many strategies are evaluated beside the live one at most.
+pub(crate) const SHADOWS_MAX: usize = 4;
+
 /// The strategy of a cluster, if it names one rightly.
 pub(crate) fn strategy(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<StrategyChoice> {
     let entry = section.get("strategy")?;
+    choice(walk, &entry)
+}
+
+/// The strategies of `shadow`.
+pub(super) fn shadows(walk: &mut Walk<'_>, cluster: &Section<'_>) -> Vec<StrategyChoice> {
+    let Sub::Table(section) = walk.table(cluster, "shadow") else {
+        return Vec::new();
+    };
+    let Some(entry) = section.get("strategies") else {
+        return Vec::new();
+    };
+    let DeValue::Array(list) = entry.value.get_ref() else {
+        walk.wrong(&entry);
+        return Vec::new();
+    };
+    let mut found: Vec<StrategyChoice> = Vec::new();
+    for (at, value) in list.iter().enumerate() {
+        let element = entry.element(value, keys::Kind::Strategy);
+        let Some(choice) = choice(walk, &element) else {
+            continue;
+        };
+        if found.iter().any(|other| other.name() == choice.name()) {
+            let message = format!("{} has {} twice", entry.subject, choice.name());
+            walk.error(value.span(), Mistake::new(message, "keep one of them"));
+        } else if at == SHADOWS_MAX {
+            let message = format!("{} has more than {SHADOWS_MAX}", entry.subject);
+            walk.error(
+                value.span(),
+                Mistake::new(message, "each costs every request some time"),
+            );
+        }
+        found.push(choice);
+    }
+    found
+}
+
+fn choice(walk: &mut Walk<'_>, entry: &Entry<'_>) -> Option<StrategyChoice> {
     match entry.value.get_ref() {
         DeValue::String(text) => {
             let name = walk.expand(&entry.value.span(), text)?;
-            build(walk, &entry, &name, &[])
+            build(walk, entry, &name, &[])
         }
-        DeValue::Table(table) => from_table(walk, &entry, table),
+        DeValue::Table(table) => from_table(walk, entry, table),
         _ => {
-            walk.wrong(&entry);
+            walk.wrong(entry);
             None
         }
     }

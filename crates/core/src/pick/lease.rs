@@ -96,28 +96,20 @@ impl<'s> Lease<'s> {
     /// connection, and how long that lasts says nothing of how quick the endpoint is. To be dropped
     /// then, not finished.
     pub fn answered(&self, now: Nanos) {
-        let (terms, took) = (self.terms, now.since(self.started));
-        self.state.latency().observe(took, now, terms.latency_decay);
-        self.state.in_flight().tidy(now, terms.failure_half_life);
-        self.state.forget_failures_in_row();
+        let took = now.since(self.started);
+        observe(self.state, self.terms, Outcome::Success, took, now);
     }
 
     /// Reports how the request ended, at `now`: how long it took is the endpoint's latency, and a
     /// failure counts as a slow answer.
     pub fn finish(self, outcome: Outcome, now: Nanos) {
-        let (terms, took) = (self.terms, now.since(self.started));
-        let (in_flight, latency) = (self.state.in_flight(), self.state.latency());
-        match outcome {
-            Outcome::Failure => {
-                let took = took.max(terms.failure_latency);
-                latency.observe_failure(took, terms.typical_latency, now, terms.latency_decay);
-                in_flight.burden(now, terms.failure_half_life);
-                self.state.count_failure();
-            }
-            Outcome::Success => self.answered(now),
-            Outcome::TooMuch => latency.observe(took, now, terms.latency_decay),
-            Outcome::Cancelled => {}
-        }
+        observe(
+            self.state,
+            self.terms,
+            outcome,
+            now.since(self.started),
+            now,
+        );
         // Dropping it releases the slot.
     }
 
@@ -143,6 +135,32 @@ impl<'s> Lease<'s> {
         // The slot goes over: what is kept releases it.
         std::mem::forget(self);
         kept
+    }
+}
+
+/// Writes into the record of an endpoint how a request ended there.
+pub(crate) fn observe(
+    state: &EndpointState,
+    terms: &Terms,
+    outcome: Outcome,
+    took: Nanos,
+    now: Nanos,
+) {
+    let (in_flight, latency) = (state.in_flight(), state.latency());
+    match outcome {
+        Outcome::Failure => {
+            let took = took.max(terms.failure_latency);
+            latency.observe_failure(took, terms.typical_latency, now, terms.latency_decay);
+            in_flight.burden(now, terms.failure_half_life);
+            state.count_failure();
+        }
+        Outcome::Success => {
+            latency.observe(took, now, terms.latency_decay);
+            in_flight.tidy(now, terms.failure_half_life);
+            state.forget_failures_in_row();
+        }
+        Outcome::TooMuch => latency.observe(took, now, terms.latency_decay),
+        Outcome::Cancelled => {}
     }
 }
 

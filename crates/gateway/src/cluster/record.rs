@@ -18,6 +18,7 @@ use super::counters::{ClusterCounters, EndpointCounters, Histogram, Sheds, Total
 use super::decision_times::DecisionTimes;
 use super::health::HealthState;
 use super::overlay::Overrides;
+use super::shadow::{ShadowReport, Shadows};
 use super::site::Site;
 use super::target::Target;
 use super::view::{Policies, View};
@@ -53,6 +54,8 @@ pub(super) struct State {
     since: BTreeMap<Arc<str>, (Standing, Health, SystemTime)>,
     /// Weights that follow what endpoints say.
     weighing: Option<Weighing>,
+    /// Strategies that are evaluated beside the live one.
+    shadows: Option<Shadows>,
 }
 
 /// The counters that workers registered.
@@ -123,6 +126,7 @@ impl Cluster {
             since: BTreeMap::new(),
             weighing: Weighing::configured(None, config.dynamic_weights),
             overrides: Overrides::default(),
+            shadows: Shadows::new(&config.name, &config.shadow, &config.strategy.build()),
             membership,
             config,
         };
@@ -322,6 +326,11 @@ impl Cluster {
             self.site.settle(&mut state.membership, &config);
             state.weighing = Weighing::configured(state.weighing.take(), config.dynamic_weights);
             set_queue(&self.room, &mut state.membership, &config);
+            let same = state.shadows.as_ref();
+            if !same.is_some_and(|shadows| shadows.are(&config.shadow)) {
+                let live = config.strategy.build();
+                state.shadows = Shadows::new(&config.name, &config.shadow, &live);
+            }
             state.policies = Policies::new(&config, tls);
             self.set_budget(config.retry.budget);
             state.health.set_policy(&config, self.site.clock.now());
@@ -385,6 +394,22 @@ impl Cluster {
             .binary_search_by(|endpoint| endpoint.id().cmp(id))
             .ok()?;
         Some(report(&state, &view, &self.counters(), index))
+    }
+
+    /// How the choices of the shadows differ from the live ones, since they were configured.
+    #[must_use]
+    pub fn shadows(&self) -> Vec<ShadowReport> {
+        let view = self.published.load();
+        let Some(shadows) = &view.shadows else {
+            return Vec::new();
+        };
+        let counters = self.counters();
+        shadows.board.reports(|id| {
+            let workers = counters.endpoints.get(id)?;
+            let totals = EndpointCounters::sum(workers.iter().map(AsRef::as_ref));
+            let count = totals.durations.count();
+            (count > 0).then(|| totals.durations.sum().0 as f64 / 1e9 / count as f64)
+        })
     }
 
     /// What was counted of the answers that the gateway made itself.
@@ -622,12 +647,14 @@ fn view(state: &mut State) -> View {
         since.insert(id, stands);
     }
     let sticky = policies.sticky.as_ref();
-    View {
+    let view = View {
+        shadows: None,
         to_reports: policies.listens.to_reports || snapshot.strategy().takes_reports(),
         keys: KeyReader::new(&**snapshot.strategy(), &policies.key_sources),
         targets: targets.values().cloned().collect(),
         tags: sticky.map(|sticky| Tags::new(sticky, &snapshot)),
         snapshot,
         policies,
-    }
+    };
+    view.with_shadows(state.shadows.as_mut())
 }

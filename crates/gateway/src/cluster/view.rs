@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use evenkeel_config as config;
-use evenkeel_core::{Nanos, QueuePolicy, Snapshot};
+use evenkeel_core::{Nanos, Outcome, QueuePolicy, Snapshot};
 use evenkeel_preface::ProxyVersion;
 
+use super::shadow::{ShadowViews, Shadows};
 use super::target::Target;
 use crate::affinity::{Sticky, Tags};
 use crate::key::KeyReader;
@@ -26,6 +27,30 @@ pub(crate) struct View {
     pub(crate) to_reports: bool,
     /// What the key of a request is, where the strategy chooses by key.
     pub(crate) keys: Option<KeyReader>,
+    /// Strategies that are evaluated beside the live one, if there are any.
+    pub(crate) shadows: Option<ShadowViews>,
+}
+
+impl View {
+    /// With the shadows that go with it. Where one of them chooses by key, requests have keys.
+    pub(super) fn with_shadows(mut self, shadows: Option<&mut Shadows>) -> Self {
+        self.shadows = shadows.map(|shadows| shadows.follow(&self.snapshot));
+        let snapshots = self.shadows.iter().flat_map(|shadows| &shadows.snapshots);
+        let mut strategies = snapshots.map(Snapshot::strategy);
+        if self.keys.is_none() {
+            let sources = &self.policies.key_sources;
+            self.keys = strategies.find_map(|strategy| KeyReader::new(&**strategy, sources));
+        }
+        self
+    }
+
+    /// Tells the shadows how a request ended at the endpoint of a place.
+    #[inline]
+    pub(crate) fn witness(&self, index: usize, outcome: Outcome, took: Nanos, now: Nanos) {
+        if let Some(shadows) = &self.shadows {
+            shadows.witness(index, outcome, took, now);
+        }
+    }
 }
 
 /// How requests of a cluster are carried out.

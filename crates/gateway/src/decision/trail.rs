@@ -57,8 +57,9 @@ impl Trail {
         let mut receipt = self.recorder.blank();
         let before = self.recorder.now();
         let picked = cluster.pick_traced(view, ctx, &mut receipt);
-        let decision_ns = self.recorder.now().since(before).0;
-        self.push(view, receipt, decision_ns, ctx);
+        let took = self.recorder.now().since(before);
+        cluster.counters.times.took(took);
+        self.push(view, receipt, took.0, ctx);
         picked
     }
 

@@ -18,7 +18,7 @@ use crate::decision::Trace;
 use crate::report;
 use crate::route::Way;
 use crate::upstream::LocalEndpoint;
-use crate::worker::{ClusterWorker, Worker, WorkerView};
+use crate::worker::{ClusterWorker, ShadowLeases, Worker, WorkerView};
 
 /// One for each try but the first, and one for a last choice that finds nobody.
 const LATER: usize = Attempts::MAX;
@@ -147,6 +147,8 @@ impl<'v> Try<'v> {
         let policies = &view.view.policies;
         self.notes.note(|notes| notes.ended(self.place, now));
         self.trace.ended(self.decision, outcome, now);
+        let (index, took) = (self.lease.index(), now.since(self.lease.started()));
+        self.view.view.witness(index, outcome, took, now);
         if self.policies().listens.to_latency {
             self.hear(outcome, now);
         }
@@ -215,6 +217,8 @@ pub(super) struct Tries<'v> {
     was_too_much: Cell<bool>,
     notes: Noted,
     trace: Trace,
+    /// What shadows have in flight for it.
+    shadows: RefCell<Option<ShadowLeases<'v>>>,
 }
 
 impl<'v> Tries<'v> {
@@ -236,6 +240,7 @@ impl<'v> Tries<'v> {
             was_too_much: Cell::new(false),
             notes,
             trace,
+            shadows: RefCell::new(None),
         }
     }
 
@@ -262,6 +267,11 @@ impl<'v> Tries<'v> {
     fn begin_try(&self, view: &'v Rc<WorkerView>, lease: Lease<'v>) -> Try<'v> {
         let mut ctx = self.ctx.borrow_mut();
         let is_retry = ctx.attempts.count() > 0;
+        if !is_retry {
+            // They weigh for as long as the request takes, however often it is tried.
+            self.shadows
+                .replace(self.cluster.shadow(view, &ctx, lease.index()));
+        }
         ctx.attempts.push(lease.state().serial());
         let mut place = 0;
         self.notes.note(|notes| {

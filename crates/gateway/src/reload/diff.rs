@@ -161,6 +161,7 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("retry", old.retry != new.retry),
         ("timeout", old.timeout != new.timeout),
         ("sticky", old.sticky != new.sticky),
+        ("shadow", old.shadow != new.shadow),
     ]))
 }
 

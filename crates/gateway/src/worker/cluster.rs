@@ -10,6 +10,7 @@ use evenkeel_core::{
     Slot,
 };
 
+use super::shadows::{ShadowLeases, ShadowWorker};
 use crate::affinity::Sticky;
 use crate::cluster::{Cluster, ClusterCounters, DecisionTimer, View};
 use crate::key::KeyReader;
@@ -23,6 +24,7 @@ pub(crate) struct ClusterWorker {
     reader: RefCell<Reader<View>>,
     view: RefCell<Rc<WorkerView>>,
     picker: RefCell<Picker>,
+    seed: PickerSeed,
     timer: DecisionTimer,
     stale_after: Cell<Nanos>,
     pub(crate) sticky: RefCell<Option<Sticky>>,
@@ -39,6 +41,7 @@ pub(crate) struct WorkerView {
     by_index: Box<[Rc<LocalEndpoint>]>,
     /// How many endpoints may be chosen.
     pub(crate) eligible: usize,
+    shadows: RefCell<Option<ShadowWorker>>,
 }
 
 impl ClusterWorker {
@@ -48,16 +51,19 @@ impl ClusterWorker {
         let stale_after = view.policies.pool_idle_timeout;
         let sticky = view.policies.sticky.clone();
         let keys = view.keys.clone();
-        let view = WorkerView::new(view, cluster, &BTreeMap::new());
+        let seed = PickerSeed {
+            root: seed,
+            picker: worker,
+        };
+        let shadows = ShadowWorker::next(&view, None, seed);
+        let view = WorkerView::new(view, cluster, &BTreeMap::new(), shadows);
         Self {
+            seed,
             cluster: Arc::clone(cluster),
             counters: cluster.count_worker(),
             reader: RefCell::new(reader),
             view: RefCell::new(Rc::new(view)),
-            picker: RefCell::new(Picker::new(PickerSeed {
-                root: seed,
-                picker: worker,
-            })),
+            picker: RefCell::new(Picker::new(seed)),
             timer: DecisionTimer::new(),
             stale_after: Cell::new(stale_after),
             sticky: RefCell::new(sticky),
@@ -82,7 +88,8 @@ impl ClusterWorker {
         self.keys.replace(view.keys.clone());
         let next = {
             let old = self.view.borrow();
-            WorkerView::new(view, &self.cluster, &old.endpoints)
+            let shadows = ShadowWorker::next(&view, old.shadows.take(), self.seed);
+            WorkerView::new(view, &self.cluster, &old.endpoints, shadows)
         };
         // Connections to endpoints that are gone close here, unless a request still uses them.
         self.view.replace(Rc::new(next));
@@ -138,6 +145,18 @@ impl ClusterWorker {
             self.counters.queued();
         }
         bound
+    }
+
+    /// Lets the shadows choose beside a live choice of a first try, if there are any.
+    #[inline]
+    pub(crate) fn shadow<'v>(
+        &self,
+        view: &'v WorkerView,
+        ctx: &PickContext,
+        live: usize,
+    ) -> Option<ShadowLeases<'v>> {
+        let shadows = view.shadows.borrow();
+        shadows.as_ref()?.choose(&view.view, ctx, live)
     }
 
     #[inline]
@@ -209,6 +228,7 @@ impl WorkerView {
         view: Arc<View>,
         cluster: &Arc<Cluster>,
         old: &BTreeMap<Serial, Rc<LocalEndpoint>>,
+        shadows: Option<ShadowWorker>,
     ) -> Self {
         let mut endpoints = BTreeMap::new();
         let by_index = view
@@ -233,6 +253,7 @@ impl WorkerView {
             .collect();
         let groups = view.snapshot.groups().iter();
         Self {
+            shadows: RefCell::new(shadows),
             eligible: groups.map(|group| group.eligible().len()).sum(),
             view,
             cluster: Arc::clone(cluster),

@@ -5,6 +5,7 @@ pub(crate) mod buffer;
 mod cluster;
 mod plan;
 mod run;
+mod shadows;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,6 +22,7 @@ use crate::route::PathBuffers;
 pub(crate) use cluster::{ClusterWorker, WorkerView};
 pub(crate) use plan::{Entry, WorkerPlan};
 pub(crate) use run::{Command, Sockets, WorkerHandle, spawn};
+pub(crate) use shadows::ShadowLeases;
 
 /// What all connections of a worker share; nothing here is seen by another thread.
 #[derive(Debug)]

@@ -30,6 +30,7 @@ mod reload;
 mod retries;
 mod retry_limits;
 mod routing;
+mod shadow;
 mod smuggling;
 mod start;
 mod sticky;

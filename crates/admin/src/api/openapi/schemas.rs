@@ -34,6 +34,7 @@ pub(super) fn all() -> Value {
             "Limit",
             json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }),
         ),
+        ("Shadow", shadow()),
         ("OverridesFate", json!({ "enum": ["keep", "drop"] })),
         (
             "Since",
@@ -112,6 +113,21 @@ fn problem() -> Value {
             "diagnostics": list("Diagnostic"),
         },
     })
+}
+
+fn shadow() -> Value {
+    let share = object(json!({ "id": text(), "live": count(), "shadow": count() }));
+    object(json!({
+        "strategy": text(),
+        "decisions": count(),
+        "agreed": count(),
+        "nobody": count(),
+        "agreement": number(),
+        "distribution_difference": number(),
+        "latency_difference_ms": { "type": "number" },
+        "endpoints": { "type": "array", "items": share },
+        "summary": text(),
+    }))
 }
 
 fn diagnostic() -> Value {

@@ -1,0 +1,96 @@
+//! The shadows of a cluster as one worker sees them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use evenkeel_core::{Lease, PickContext, Picker, PickerSeed};
+
+use crate::cluster::{SHADOWS_MAX, Seat, ShadowBoard, Tally, View};
+
+/// A worker's pickers and counts for the shadows of a cluster.
+#[derive(Debug)]
+pub(super) struct ShadowWorker {
+    board: Arc<ShadowBoard>,
+    pickers: RefCell<Vec<Picker>>,
+    tally: Arc<Tally>,
+    seats: BTreeMap<Arc<str>, Arc<Seat>>,
+    /// In the order of the view's endpoints.
+    by_index: Box<[Arc<Seat>]>,
+}
+
+/// The requests that shadows have in flight for a real one; gone with it.
+#[derive(Debug)]
+pub(crate) struct ShadowLeases<'v> {
+    _leases: Vec<Lease<'v>>,
+}
+
+impl ShadowWorker {
+    /// What goes with a view, if it has shadows; what is known of the same ones goes on.
+    pub(super) fn next(view: &View, old: Option<Self>, seed: PickerSeed) -> Option<Self> {
+        let board = &view.shadows.as_ref()?.board;
+        let old = old.filter(|old| Arc::ptr_eq(&old.board, board));
+        let mut next = old.unwrap_or_else(|| Self {
+            board: Arc::clone(board),
+            pickers: RefCell::new(pickers(seed)),
+            tally: board.tally(),
+            seats: BTreeMap::new(),
+            by_index: Box::default(),
+        });
+        let mut old = std::mem::take(&mut next.seats);
+        for endpoint in view.snapshot.endpoints() {
+            let id = endpoint.shared_id();
+            let seat = old.remove(&id).unwrap_or_else(|| board.seat(&id));
+            next.seats.insert(id, seat);
+        }
+        next.by_index = next.seats.values().cloned().collect();
+        Some(next)
+    }
+
+    /// Lets every shadow choose beside a live choice of a first try.
+    pub(super) fn choose<'v>(
+        &self,
+        view: &'v View,
+        ctx: &PickContext,
+        live: usize,
+    ) -> Option<ShadowLeases<'v>> {
+        let shadows = view.shadows.as_ref()?;
+        let affinity = ctx
+            .affinity
+            .and_then(|serial| view.snapshot.position(serial));
+        let mut own = PickContext {
+            now: ctx.now,
+            key: ctx.key,
+            view: ctx.view,
+            ..PickContext::default()
+        };
+        let mut leases = Vec::with_capacity(shadows.snapshots.len());
+        let mut pickers = self.pickers.borrow_mut();
+        for ((at, snapshot), picker) in shadows.snapshots.iter().enumerate().zip(&mut *pickers) {
+            own.affinity = affinity.map(|index| snapshot.candidates()[index as usize].serial());
+            let lease = picker.pick(snapshot, &own).ok();
+            let chosen = lease.as_ref().map(Lease::index);
+            self.tally.count(at, chosen, live);
+            if let Some(seat) = chosen.and_then(|index| self.by_index.get(index)) {
+                seat.count_shadow(at);
+            }
+            leases.extend(lease);
+        }
+        if let Some(seat) = self.by_index.get(live) {
+            seat.count_live();
+        }
+        Some(ShadowLeases { _leases: leases })
+    }
+}
+
+/// Each with a seed of its own: two of them must not draw alike.
+fn pickers(seed: PickerSeed) -> Vec<Picker> {
+    const STEP: u64 = 0xD1B5_4A32_D192_ED03;
+    let picker = |at: u64| {
+        Picker::new(PickerSeed {
+            root: seed.root ^ (at + 1).wrapping_mul(STEP),
+            ..seed
+        })
+    };
+    (0..SHADOWS_MAX as u64).map(picker).collect()
+}
