@@ -100,6 +100,8 @@ fn file_with(path: &str, value: Option<&str>) -> String {
                  [{route}]\n{pair}\n[cluster.web]\n"
             )
         }
+        ("notify", "url") => format!("{listener}[[notify]]\n{pair}\n"),
+        ("notify", _) => format!("{listener}[[notify]]\nurl = \"http://a/\"\n{pair}\n"),
         ("cluster.*.endpoints", "address") => {
             format!("{listener}[cluster.web]\nendpoints = [{{ {pair} }}]\n")
         }

@@ -42,8 +42,8 @@ pub use load::{LoadError, Loaded, load, parse};
 pub use model::capacity::{Capacity, Peak};
 pub use model::cluster::{Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts};
 pub use model::config::{
-    AccessFormat, AccessLog, Admin, Config, DecisionLog, Level, Log, LogFormat, Runtime, Token,
-    Workers,
+    AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Level, Log, LogFormat, Notify,
+    Runtime, Token, Workers,
 };
 pub use model::hash::KeyRules;
 pub use model::health::{HealthCheck, HttpProbe, Pattern, Probe};
@@ -74,4 +74,5 @@ pub use value::size::parse_size;
 pub use value::statuses::Statuses;
 pub use value::text::{NAME_BYTES_MAX, check_name};
 pub use value::traffic::{Arrival, Arrivals, Keys};
+pub use value::url::HookUrl;
 pub use value::weight::{WEIGHT_MAX, check_weight, parse_weight};

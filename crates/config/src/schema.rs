@@ -5,6 +5,7 @@ use evenkeel_core::strategy::registry::{Descriptor, STRATEGIES};
 use evenkeel_core::strategy::{Kind as ParamKind, Param};
 use serde_json::{Map, Value, json};
 
+use crate::model::config::EVENTS;
 use crate::raw::keys::{self, Key, Support};
 use crate::raw::kind::Kind;
 use crate::value::key_source;
@@ -83,6 +84,7 @@ fn value(key: &Key) -> Value {
         Kind::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         Kind::Number(least, most) => json!({ "type": "number", "minimum": least, "maximum": most }),
         Kind::KeySources => list_of(key_source::PATTERN),
+        Kind::Events => json!({ "type": "array", "items": { "enum": EVENTS } }),
         Kind::OneOf(numbers) => json!({ "enum": numbers }),
         Kind::FieldNames | Kind::Methods | Kind::Networks => {
             json!({ "type": "array", "items": { "type": "string" } })

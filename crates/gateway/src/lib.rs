@@ -23,6 +23,7 @@ mod lifecycle;
 mod listener;
 #[allow(dead_code, unused_imports, reason = "its users follow")]
 mod log;
+mod notify;
 mod probe;
 mod reload;
 mod report;

@@ -62,7 +62,6 @@ impl prometheus_client::collector::Collector for Collector {
         connections(&mut encoder, &self.control)?;
         rejected(&mut encoder, &self.control)?;
         reloads(&mut encoder, &self.control)?;
-        restarts(&mut encoder, &self.control)?;
         dropped(&mut encoder, &self.control)?;
         restarts(&mut encoder, &self.control)?;
         build(&mut encoder)

@@ -91,6 +91,7 @@ fn config(plan: &Plan, fleet: &Fleet, address: SocketAddr) -> Config {
         admin: None,
         log: Log::default(),
         runtime: Runtime::default(),
+        notify: Vec::new(),
         listeners: vec![Listener {
             name: "demo".into(),
             cluster: Some(cluster.name.clone()),

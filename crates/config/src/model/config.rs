@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::cluster::Cluster;
 use super::listener::Listener;
+use crate::value::url::HookUrl;
 
 /// The resolved configuration of a gateway.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Config {
     pub log: Log,
     /// The process.
     pub runtime: Runtime,
+    /// Who is told what happens, in the order of the file.
+    pub notify: Vec<Notify>,
     /// The sockets, in the order of the file; at least one. Names and addresses are unique.
     pub listeners: Vec<Listener>,
     /// The clusters, in the order of the file. Names are unique.
@@ -30,6 +33,35 @@ impl Config {
     pub fn cluster(&self, name: &str) -> Option<&Cluster> {
         self.clusters.iter().find(|cluster| &*cluster.name == name)
     }
+}
+
+/// The words for what happens, as notifications may ask for it.
+pub const EVENTS: &[&str] = &[
+    "healthy",
+    "suspect",
+    "unhealthy",
+    "ejected",
+    "recovering",
+    "recovered",
+    "panic",
+    "shared_cause",
+    "membership",
+    "operator",
+    "reload",
+];
+
+/// Somebody who is told what happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notify {
+    /// Where events are posted.
+    pub url: HookUrl,
+    /// Which ones, in words of [`EVENTS`].
+    pub events: Vec<&'static str>,
+}
+
+impl Notify {
+    /// What is posted where nothing else is asked for.
+    pub const EVENTS: [&str; 4] = ["unhealthy", "ejected", "panic", "recovered"];
 }
 
 /// The admin API.

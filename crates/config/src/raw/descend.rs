@@ -45,6 +45,9 @@ impl Walk<'_> {
         if entry.key.off && matches!(entry.value.get_ref(), DeValue::Boolean(false)) {
             return Vec::new();
         }
+        if matches!(entry.value.get_ref(), DeValue::Boolean(false)) && entry.key.off {
+            return Vec::new();
+        }
         let DeValue::Array(list) = entry.value.get_ref() else {
             let path = section.key_path(name);
             self.error(

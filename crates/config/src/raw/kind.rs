@@ -59,6 +59,10 @@ pub(crate) enum Kind {
     Authority,
     /// The path that a route takes.
     Path,
+    /// Where events are posted.
+    Url,
+    /// A list of events.
+    Events,
     /// A method.
     Method,
     /// A path of a request, perhaps with a query.
@@ -150,6 +154,8 @@ impl fmt::Display for Kind {
             Self::Host => "a host, like \"www.example.com\" or \"*.example.com\"",
             Self::Authority => "a host, like \"api.internal\" or \"api.internal:8080\"",
             Self::Path => "a path, like \"/v1/\"",
+            Self::Url => "a URL, like \"http://127.0.0.1:9000/hook\"",
+            Self::Events => "a list of events, like [\"unhealthy\", \"panic\"]",
             Self::Method => "a method, like \"GET\"",
             Self::Target => "a path, like \"/healthz\"",
             Self::Text => "a text in quotes",

@@ -194,7 +194,7 @@ impl Walk<'_> {
         }
     }
 
-    fn one_of(&mut self, entry: &Entry<'_>) -> Option<&'static str> {
+    pub(crate) fn one_of(&mut self, entry: &Entry<'_>) -> Option<&'static str> {
         let Kind::Word(now, later) = entry.kind else {
             return None;
         };
@@ -254,6 +254,7 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
             | Kind::Strategies
             | Kind::FieldNames
             | Kind::Methods
+            | Kind::Events
             | Kind::RetryCauses
     );
     match entry.value.get_ref() {

@@ -9,6 +9,7 @@ mod hash;
 mod health;
 mod health_warnings;
 mod listener;
+mod notify;
 mod process;
 mod retry;
 mod route;
@@ -31,6 +32,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
     let admin = process::admin(walk, &top);
     let log = process::log(walk, &top);
     let runtime = process::runtime(walk, &top);
+    let notify = notify::notify(walk, &top);
     let listeners = listener::listeners(walk, &top);
     let mut clusters = cluster::clusters(walk, &top);
     conflicts::listeners(walk, &listeners, admin.as_ref());
@@ -44,6 +46,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
         admin: admin.map(|admin| admin.admin),
         log,
         runtime,
+        notify,
         listeners: listeners
             .into_iter()
             .map(|listener| listener.listener)

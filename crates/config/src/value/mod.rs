@@ -15,4 +15,5 @@ pub(crate) mod size;
 pub(crate) mod statuses;
 pub(crate) mod text;
 pub(crate) mod traffic;
+pub(crate) mod url;
 pub(crate) mod weight;

@@ -217,7 +217,7 @@ pub(super) const LISTENER: &[Case] = &[
     ]),
     ("fleet = false\n[[notify]]\nurl=\"x\"", &[
         "3:1 error: unknown key \"fleet\" in listener",
-        "4:3 error: notify is not supported yet",
+        "5:5 error: notify.url: the URL \"x\" does not begin with \"http://\"",
     ]),
     ("[cluter.web]", &[
         "3:2 error: unknown key \"cluter\" at the top of the file, did you mean \"cluster\"?",

@@ -25,16 +25,19 @@ pub enum Task {
     Certificates,
     /// Watches over endpoints: checks, ejections, warm-up.
     Health,
+    /// Tells others what happens.
+    Notices,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Resolver,
         Self::Latencies,
         Self::Weights,
         Self::Certificates,
         Self::Health,
+        Self::Notices,
     ];
 
     /// The label value.
@@ -46,6 +49,7 @@ impl Task {
             Self::Weights => "weights",
             Self::Certificates => "certificates",
             Self::Health => "health",
+            Self::Notices => "notices",
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::cluster::{Cluster, Site};
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::listener::{self, Bound, Door};
+use crate::notify::notify;
 use crate::probe::watch;
 use crate::report::follow_weights;
 use crate::tls::{TlsError, TlsSettings, follow_files};
@@ -222,6 +223,7 @@ async fn mind(minded: Arc<Shared>) {
             async move { follow_files(&shared.plan).await }
         }),
         restarts.keep(Task::Health, || watch(shared())),
+        restarts.keep(Task::Notices, || notify(shared())),
     );
 }
 

@@ -14,16 +14,25 @@ const BODY_MAX: usize = 64 << 10;
 ///
 /// What is wrong with the endpoint, in a line.
 pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result<(), String> {
-    let sent = wire.write_all(request(probe, host).as_bytes()).await;
-    sent.map_err(|error| format!("the request was not taken: {error}"))?;
-    let answer = read(&mut wire, &*probe.method == "HEAD").await?;
+    let answer = call(&mut wire, &request(probe, host), &*probe.method == "HEAD").await?;
     judge(probe, &answer)
+}
+
+/// Sends a request that asks for no more, and reads the whole answer.
+///
+/// # Errors
+///
+/// What went wrong, in a line.
+pub(crate) async fn call(wire: &mut Wire, request: &str, head: bool) -> Result<Answer, String> {
+    let sent = wire.write_all(request.as_bytes()).await;
+    sent.map_err(|error| format!("the request was not taken: {error}"))?;
+    read(wire, head).await
 }
 
 /// What an endpoint answered.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     body: Vec<u8>,
 }
 

@@ -18,7 +18,9 @@ use tokio::sync::mpsc;
 
 use crate::clock::duration;
 use crate::lifecycle::Shared;
+pub(crate) use http::call;
 use watched::{Ended, Watched};
+pub(crate) use wire::{Wire, open};
 
 /// How many checks that have ended may wait to be taken in.
 const ENDED_MAX: usize = 4096;

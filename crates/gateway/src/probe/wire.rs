@@ -1,4 +1,4 @@
-//! The connection of a check: plain or secured. It moves between threads as checks do, which the
+//! The connection of a check, or of a notification: plain or secured. It moves between threads as checks do, which the
 //! connections of workers do not, and nothing of it is quick: each carries one request.
 
 use std::io::{self, Read as _, Write as _};
@@ -13,12 +13,12 @@ use crate::cluster::Place;
 const READ: usize = 8 << 10;
 
 /// What bytes go over.
-pub(super) trait Below: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Below: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Below for T {}
 
 /// Opens a connection, for as long as it takes.
-pub(super) async fn open(place: &Place) -> io::Result<Box<dyn Below>> {
+pub(crate) async fn open(place: &Place) -> io::Result<Box<dyn Below>> {
     match place {
         Place::Tcp(address) => {
             let stream = TcpStream::connect(address).await?;
@@ -30,7 +30,7 @@ pub(super) async fn open(place: &Place) -> io::Result<Box<dyn Below>> {
 }
 
 /// The connection of a check.
-pub(super) enum Wire {
+pub(crate) enum Wire {
     Plain(Box<dyn Below>),
     Tls(Box<dyn Below>, Box<ClientConnection>),
 }

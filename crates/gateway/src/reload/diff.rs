@@ -45,10 +45,10 @@ impl Diff {
             changes: Changes {
                 clusters: cluster_changes,
                 listeners: listener_changes,
-                settings: drain
-                    .then_some("runtime.drain_timeout")
-                    .into_iter()
-                    .collect(),
+                settings: differing(&[
+                    ("runtime.drain_timeout", drain),
+                    ("notify", old.notify != new.notify),
+                ]),
                 next_start: next_start(old, new),
             },
         }
@@ -240,6 +240,7 @@ mod tests {
                 drain_timeout: Duration::from_secs(draw(2) + 1),
                 ..Runtime::default()
             },
+            notify: Vec::new(),
             listeners,
             clusters,
         }

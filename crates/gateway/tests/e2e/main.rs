@@ -19,6 +19,7 @@ mod keys;
 mod limits;
 mod membership;
 mod mixture;
+mod notify;
 mod pipelining;
 mod plain;
 mod protection;
