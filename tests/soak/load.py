@@ -45,7 +45,8 @@ class Load:
         clients += [self.slow_reader() for _ in range(SLOW)]
         clients += [self.slow_sender() for _ in range(SLOW)]
         running = asyncio.gather(*clients)
-        await asyncio.sleep(seconds)
+        # A mistake in here ends the run, not only one of its clients.
+        await asyncio.wait([running], timeout=seconds)
         self.stopping = True
         await running
 
@@ -173,7 +174,7 @@ async def read_body(reader, head, method):
     if method == "HEAD":
         return
     if b"\r\ntransfer-encoding: chunked" in head:
-        while size := int(await reader.readline() or b"!", 16):
+        while size := int(await reader.readuntil(b"\r\n"), 16):
             await reader.readexactly(size + 2)
         await reader.readexactly(2)
         return
