@@ -190,6 +190,7 @@ fn parameter(param: &Param) -> Value {
         ParamKind::Number(least, most) => {
             json!({ "type": "number", "minimum": least, "maximum": most })
         }
+        ParamKind::Path => json!({ "type": "string", "pattern": "^/" }),
         ParamKind::Duration(..) | ParamKind::Text => json!({ "type": "string" }),
     };
     value["description"] = json!(param.doc);

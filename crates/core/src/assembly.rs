@@ -106,6 +106,7 @@ fn terms(members: &Membership, median: Option<Nanos>) -> Terms {
     Terms {
         failure_half_life: half_life.max(FAILURE_HALF_LIFE_MIN),
         latency_decay: members.strategy.latency_decay().unwrap_or(LATENCY_DECAY),
+        by_load: members.strategy.goes_by_load(),
         failure_latency: members.failure_latency,
         typical_latency,
         in_flight: members.in_flight.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::load::{InFlight, PeakEwma};
+use crate::load::{InFlight, LatencyAtLoad, PeakEwma};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// Identifies an [`EndpointState`] for as long as the process lives; never used twice.
@@ -170,6 +170,8 @@ pub struct EndpointState {
     /// Failures since the last success: beside the latency, which every success writes anyway.
     failures_in_row: AtomicU32,
     serial: Serial,
+    /// Written under a strategy that goes by it; what else is on this line is written then too.
+    at_load: LatencyAtLoad,
 }
 
 impl EndpointState {
@@ -179,6 +181,7 @@ impl EndpointState {
             latency: PeakEwma::default(),
             failures_in_row: AtomicU32::new(0),
             serial,
+            at_load: LatencyAtLoad::default(),
         }
     }
 
@@ -199,6 +202,13 @@ impl EndpointState {
     #[must_use]
     pub fn latency(&self) -> &PeakEwma {
         &self.latency
+    }
+
+    /// How long it takes to answer at which load, under a strategy that goes by it.
+    #[inline]
+    #[must_use]
+    pub fn latency_at_load(&self) -> &LatencyAtLoad {
+        &self.at_load
     }
 
     /// Failures since the last success.
@@ -223,6 +233,7 @@ impl EndpointState {
     pub(crate) fn start_anew(&self) {
         self.in_flight.forgive();
         self.latency.forget();
+        self.at_load.forget();
         self.forget_failures_in_row();
     }
 }
@@ -230,10 +241,30 @@ impl EndpointState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Nanos;
+
+    /// Who comes back as another one is not blamed for what was before, and keeps what is in flight.
+    #[test]
+    fn a_new_beginning_forgets_all_but_what_is_in_flight() {
+        let (now, span) = (Nanos::from_secs(1), Nanos::from_secs(10));
+        let state = EndpointState::new(Serial(1));
+        assert!(state.in_flight().acquire(3));
+        state.in_flight().burden(now, span);
+        state.latency().observe(span, now, span);
+        state.count_failure();
+        for _ in 0..63 {
+            state.latency_at_load().observe(span, 1, now);
+        }
+        state.start_anew();
+        let load = state.in_flight().load(now, span);
+        assert_eq!((load.in_flight, load.penalty), (1, 0));
+        assert_eq!((state.latency().last(), state.failures_in_row()), (None, 0));
+        assert_eq!(state.latency_at_load().estimate(1, now), None);
+    }
 
     #[test]
     fn two_states_share_no_cache_line() {
         assert_eq!(align_of::<EndpointState>(), 128);
-        assert_eq!(size_of::<EndpointState>() % 128, 0);
+        assert_eq!(size_of::<EndpointState>(), 256);
     }
 }

@@ -71,7 +71,7 @@ pub use gate::{
     RetryBudget, RetryPolicy, ShedReason, Slot, Waiting, WaitingRoom, Watermarks,
 };
 pub use health::panic::{NotAThreshold, PanicThreshold};
-pub use load::{Cost, InFlight, Load, PeakEwma};
+pub use load::{Cost, InFlight, LatencyAtLoad, Load, PeakEwma};
 pub use membership::{
     DuplicateId, FULL_WEIGHT, KeyPolicy, Membership, MissingKey, UnknownEndpoint,
 };

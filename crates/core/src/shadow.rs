@@ -49,7 +49,8 @@ impl Snapshot {
     /// When there is no such place.
     pub fn witness(&self, index: usize, outcome: Outcome, took: Nanos, now: Nanos) {
         let state = self.candidates()[index].state();
-        observe(state, &self.terms, outcome, took, now);
+        let load = state.in_flight().count();
+        observe(state, &self.terms, outcome, took, load, now);
     }
 }
 

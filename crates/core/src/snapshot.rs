@@ -174,6 +174,8 @@ pub(crate) struct Terms {
     pub(crate) failure_half_life: Nanos,
     /// In what time what is known of a latency fades by a factor of e.
     pub(crate) latency_decay: Nanos,
+    /// Whether latencies are noted with the load at which they were seen.
+    pub(crate) by_load: bool,
     /// As long as this a failure is taken to have lasted, at least.
     pub(crate) failure_latency: Nanos,
     /// The cluster's median latency, or a guess.

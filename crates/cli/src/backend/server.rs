@@ -2,14 +2,16 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use axum::extract::State;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::serve::ListenerExt as _;
-use evenkeel_core::{Rng, unpoisoned};
+use evenkeel_core::{LatencyAtLoad, Rng, unpoisoned};
+use evenkeel_gateway::Clock;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -56,6 +58,23 @@ struct Backend {
     queue: Option<Semaphore>,
     rng: Mutex<Rng>,
     work: Arc<Work>,
+    clock: Clock,
+    /// Requests that are worked on or wait.
+    in_flight: AtomicU32,
+    latency: LatencyAtLoad,
+}
+
+/// Counts a request for as long as it is here.
+struct InFlight<'b> {
+    backend: &'b Backend,
+    /// How many there were with it at its beginning.
+    load: u32,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.backend.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Answers on `listener` for as long as it is polled; ends only by an error.
@@ -77,6 +96,9 @@ pub(crate) fn serve(
         queue,
         rng: Mutex::new(Rng::new(seed)),
         work: Arc::clone(&work),
+        clock: Clock::start(),
+        in_flight: AtomicU32::new(0),
+        latency: LatencyAtLoad::default(),
     });
     let listener = listener.tap_io(|stream| {
         // Small answers must not wait for more to send; without it they only come later.
@@ -92,7 +114,27 @@ pub(crate) fn serve(
     (work, served)
 }
 
-async fn answer(State(backend): State<Arc<Backend>>) -> Response {
+/// Whether somebody asks how busy it is: by the name that Evenkeel's questions carry, or by the path that
+/// people use for them.
+fn is_probe(request: &Request) -> bool {
+    let agent = request.headers().get(USER_AGENT);
+    let by_name = agent.is_some_and(|agent| agent.as_bytes().starts_with(b"evenkeel-probe/"));
+    by_name || request.uri().path().rsplit('/').next() == Some("probe")
+}
+
+async fn answer(State(backend): State<Arc<Backend>>, request: Request) -> Response {
+    if is_probe(&request) {
+        return backend.say_how_busy();
+    }
+    let here = backend.begin();
+    let began = backend.clock.now();
+    let response = work_on(&backend).await;
+    let now = backend.clock.now();
+    backend.latency.observe(now.since(began), here.load, now);
+    response
+}
+
+async fn work_on(backend: &Backend) -> Response {
     let Some(_waiting) = backend.join_queue() else {
         return backend.reply(StatusCode::SERVICE_UNAVAILABLE, "has too many waiting");
     };
@@ -121,6 +163,25 @@ async fn answer(State(backend): State<Arc<Backend>>) -> Response {
 }
 
 impl Backend {
+    fn begin(&self) -> InFlight<'_> {
+        let load = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        InFlight {
+            backend: self,
+            load,
+        }
+    }
+
+    /// The answer to a probe of `prequal`. Without enough answers at its load it says nothing of latency.
+    fn say_how_busy(&self) -> Response {
+        let in_flight = self.in_flight.load(Ordering::Relaxed);
+        let latency = self.latency.estimate(in_flight + 1, self.clock.now());
+        let latency = latency.map_or("null".to_owned(), |latency| {
+            format!("{:.3}", latency.0 as f64 / 1e6)
+        });
+        let body = format!("{{\"in_flight\":{in_flight},\"latency_ms\":{latency}}}\n");
+        ([(CONTENT_TYPE, "application/json")], body).into_response()
+    }
+
     /// A place among those that are worked on or wait, if there is one.
     fn join_queue(&self) -> Option<Option<SemaphorePermit<'_>>> {
         match &self.queue {

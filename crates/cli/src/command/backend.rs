@@ -11,8 +11,8 @@ use crate::{Outcome, output};
 
 /// Run an HTTP backend for trying things
 ///
-/// Answers every path with 200 and its name, also in the header x-backend. Prints the address it
-/// listens on.
+/// Answers every path with 200 and its name, also in the header x-backend; paths that end in /probe, and
+/// the probes of `prequal` at any path, with how busy it is. Prints the address it listens on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   evenkeel backend --listen 127.0.0.1:9001 --name a

@@ -20,6 +20,10 @@ pub struct Load {
 /// The most a load counts for, so that products with weights stay within 64 bits.
 const LOAD_MAX: u64 = u32::MAX as u64;
 
+/// How much longer an endpoint that fails is taken to answer at most, in 1/256: with every request
+/// failing, eleven times.
+const AVERSION_MAX: u64 = 10 * 256;
+
 impl Load {
     /// Both parts together in 1/256 of a request, at most 2^32 - 1.
     #[inline]
@@ -34,6 +38,17 @@ impl Load {
     pub(crate) fn occupied(self, held: u32) -> u32 {
         let failed = (u64::from(self.penalty) + 128) / 256;
         self.in_flight.saturating_sub(held).max(failed as u32)
+    }
+
+    /// A latency that an endpoint is seen to have, or says that it has: longer by what failures weigh, since
+    /// one that fails fast looks fast and idle.
+    #[inline]
+    pub(crate) fn held_against(self, latency: Nanos) -> Nanos {
+        if self.penalty == 0 {
+            return latency;
+        }
+        let aversion = 256 + u64::from(self.penalty).min(AVERSION_MAX);
+        Nanos(latency.0.saturating_mul(aversion) / 256)
     }
 
     /// Whether `self` over `weight` is less than `other` over `other_weight`, without dividing.

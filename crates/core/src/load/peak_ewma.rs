@@ -160,6 +160,21 @@ mod tests {
         assert!((in_ms(ewma.last()) - 30_000.0).abs() < 0.01);
     }
 
+    /// What is doubled is what has not faded yet; what was known before is no less for a failure.
+    #[test]
+    fn a_failure_doubles_what_is_left() {
+        let ewma = PeakEwma::default();
+        ewma.observe(ms(1_000), ms(0), DECAY);
+        // Half a decay later 607 ms are left, and twice that counts.
+        ewma.observe_failure(ms(1), ms(30), ms(5_000), DECAY);
+        let value = in_ms(ewma.last());
+        assert!((value - 1_213.06).abs() < 0.1, "{value}");
+        // Two decays later 164 ms are left of it, and twice that is less than what was known.
+        ewma.observe_failure(ms(1), ms(30), ms(25_000), DECAY);
+        let value = in_ms(ewma.last());
+        assert!((value - 1_213.06).abs() < 0.1, "{value}");
+    }
+
     #[test]
     fn no_latency_is_unknown() {
         let ewma = PeakEwma::default();

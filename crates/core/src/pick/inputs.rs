@@ -222,13 +222,16 @@ impl<'a> Inputs<'a> {
     #[inline]
     pub(crate) fn see(&self, index: u32) -> Report {
         let (candidate, terms) = (self.candidate(index), &self.snapshot.terms);
-        let latency = candidate.latency(self.now, terms.latency_decay);
+        let load = candidate.load(self.now, terms.failure_half_life);
+        let at_load = candidate.state().latency_at_load();
+        // One more would be in flight.
+        let latency = at_load.estimate(load.in_flight.saturating_add(1), self.now);
         Report {
             serial: candidate.serial(),
             index,
             weight: candidate.weight(),
-            load: candidate.load(self.now, terms.failure_half_life),
-            latency,
+            latency: latency.map(|latency| load.held_against(latency)),
+            load,
             at: self.now,
             own_word: false,
         }

@@ -34,6 +34,8 @@ pub struct Lease<'s> {
     fallback: Option<Fallback>,
     /// Which part of the cluster's count it is in, if anyone asks for that.
     shard: u8,
+    /// The requests in flight with it, if anyone asks for that.
+    load: u32,
 }
 
 impl<'s> Lease<'s> {
@@ -51,6 +53,11 @@ impl<'s> Lease<'s> {
         if let Some(total) = &terms.in_flight {
             total.begin(shard);
         }
+        let load = if terms.by_load {
+            state.in_flight().count()
+        } else {
+            0
+        };
         Self {
             state,
             terms,
@@ -58,6 +65,7 @@ impl<'s> Lease<'s> {
             index,
             fallback,
             shard,
+            load,
         }
     }
 
@@ -97,7 +105,14 @@ impl<'s> Lease<'s> {
     /// then, not finished.
     pub fn answered(&self, now: Nanos) {
         let took = now.since(self.started);
-        observe(self.state, self.terms, Outcome::Success, took, now);
+        observe(
+            self.state,
+            self.terms,
+            Outcome::Success,
+            took,
+            self.load,
+            now,
+        );
     }
 
     /// Reports how the request ended, at `now`: how long it took is the endpoint's latency, and a
@@ -108,6 +123,7 @@ impl<'s> Lease<'s> {
             self.terms,
             outcome,
             now.since(self.started),
+            self.load,
             now,
         );
         // Dropping it releases the slot.
@@ -130,6 +146,7 @@ impl<'s> Lease<'s> {
             index: self.index,
             fallback: self.fallback,
             shard: self.shard,
+            load: self.load,
             holds: true,
         };
         // The slot goes over: what is kept releases it.
@@ -138,18 +155,29 @@ impl<'s> Lease<'s> {
     }
 }
 
-/// Writes into the record of an endpoint how a request ended there.
+/// Writes into the record of an endpoint how a request ended there that was one of `load` at its beginning.
 pub(crate) fn observe(
     state: &EndpointState,
     terms: &Terms,
     outcome: Outcome,
     took: Nanos,
+    load: u32,
     now: Nanos,
 ) {
     let (in_flight, latency) = (state.in_flight(), state.latency());
+    let took = match outcome {
+        Outcome::Failure => took.max(terms.failure_latency),
+        _ => took,
+    };
+    if terms.by_load && outcome != Outcome::Cancelled {
+        let least = match outcome {
+            Outcome::Failure => Nanos(terms.typical_latency.0.saturating_mul(2)),
+            _ => Nanos(0),
+        };
+        state.latency_at_load().observe(took.max(least), load, now);
+    }
     match outcome {
         Outcome::Failure => {
-            let took = took.max(terms.failure_latency);
             latency.observe_failure(took, terms.typical_latency, now, terms.latency_decay);
             in_flight.burden(now, terms.failure_half_life);
             state.count_failure();
@@ -188,6 +216,7 @@ pub struct OwnedLease {
     index: u32,
     fallback: Option<Fallback>,
     shard: u8,
+    load: u32,
     /// The slot is still to be released.
     holds: bool,
 }
@@ -235,6 +264,7 @@ impl OwnedLease {
             index: self.index,
             fallback: self.fallback,
             shard: self.shard,
+            load: self.load,
         }
     }
 }
@@ -253,6 +283,18 @@ mod tests {
     use super::*;
     use crate::strategy::registry;
     use crate::{Endpoint, Membership, PickContext, Picker, PickerSeed};
+
+    #[test]
+    fn a_lease_knows_when_it_began() {
+        let strategy = registry::build("least_request", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        members.upsert(Endpoint::new("a", "127.0.0.1:1"));
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let ctx = PickContext::at(Nanos(7));
+        let lease = picker.pick(&snapshot, &ctx).expect("there is one");
+        assert_eq!(lease.started(), Nanos(7));
+    }
 
     #[test]
     fn a_kept_lease_releases_its_slot_once_after_its_snapshot_was_replaced() {

@@ -74,10 +74,6 @@ pub struct LoadReport {
     pub latency: Option<Nanos>,
 }
 
-/// How much longer an endpoint that fails is taken to answer at most, in 1/256: with every request
-/// failing, eleven times.
-const AVERSION_MAX: u64 = 10 * 256;
-
 impl Picker {
     /// A picker that has not decided anything yet.
     #[must_use]
@@ -204,20 +200,16 @@ impl Picker {
             return;
         };
         let candidate = &snapshot.candidates()[index as usize];
-        // A replica that fails fast looks fast and idle: what failures weigh is held against it.
-        let penalty = candidate.load(now, snapshot.failure_half_life()).penalty;
-        let aversion = 256 + u64::from(penalty).min(AVERSION_MAX);
+        let load = Load {
+            in_flight: said.in_flight,
+            penalty: candidate.load(now, snapshot.failure_half_life()).penalty,
+        };
         let report = Report {
             serial,
             index,
             weight: candidate.weight(),
-            load: Load {
-                in_flight: said.in_flight,
-                penalty,
-            },
-            latency: said
-                .latency
-                .map(|latency| Nanos(latency.0.saturating_mul(aversion) / 256)),
+            latency: said.latency.map(|latency| load.held_against(latency)),
+            load,
             at: now,
             own_word: true,
         };

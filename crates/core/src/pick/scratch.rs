@@ -85,3 +85,29 @@ impl Refusals {
         !self.list[..self.tried as usize].contains(&index)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_remembered_while_there_is_room() {
+        let mut refusals = Refusals::default();
+        assert!(refusals.is_empty() && refusals.has_room());
+        refusals.push(7);
+        refusals.end_of_tried();
+        for index in 0..REFUSALS_MAX as u32 {
+            assert_eq!(refusals.has_room(), (index as usize) < REFUSALS_MAX - 1);
+            refusals.push(100 + index);
+        }
+        assert!(!refusals.has_room());
+        let last = 100 + REFUSALS_MAX as u32;
+        assert!(refusals.contains(7) && refusals.contains(100));
+        assert!(!refusals.contains(last - 1), "there was no room for it");
+        assert!(!refusals.is_untried(7) && refusals.is_untried(100));
+        refusals.keep_tried();
+        assert!(refusals.contains(7) && !refusals.contains(100) && refusals.has_room());
+        refusals.clear();
+        assert!(refusals.is_empty() && refusals.is_untried(7));
+    }
+}

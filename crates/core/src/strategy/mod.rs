@@ -51,6 +51,7 @@ pub use cursor::{Cursor, OwnCursor, Place};
 pub use params::{Kind, Param, ParamError, Params, Value};
 pub use pool::Report;
 pub use registry::{Descriptor, Traits};
+pub use rendezvous::replicas;
 
 /// A strategy with its parameters.
 pub trait Strategy: Debug + Send + Sync {
@@ -76,6 +77,17 @@ pub trait Strategy: Debug + Send + Sync {
         false
     }
 
+    /// Whether it goes by how long endpoints take at the load that they have: see
+    /// [`crate::LatencyAtLoad`].
+    fn goes_by_load(&self) -> bool {
+        false
+    }
+
+    /// How endpoints are to be asked for their load, if they are.
+    fn probing(&self) -> Option<Probing> {
+        None
+    }
+
     /// The most endpoints of a tier that it can choose between.
     fn endpoints_max(&self) -> usize {
         usize::MAX
@@ -83,6 +95,15 @@ pub trait Strategy: Debug + Send + Sync {
 
     /// Works out all that can be known before a request comes, off the request path.
     fn table(&self, members: &Members<'_>) -> Box<dyn Table>;
+}
+
+/// How endpoints are asked for their load, off the path of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probing {
+    /// What is asked for, a path with its query.
+    pub path: Arc<str>,
+    /// How often for each request, fractions allowed.
+    pub rate: f64,
 }
 
 /// What a strategy has worked out for one group of endpoints.

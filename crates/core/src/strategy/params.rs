@@ -59,6 +59,8 @@ pub enum Kind {
     Prime(u64, u64),
     /// A number from the first to the second.
     Number(f64, f64),
+    /// The path of a request, from `/` on, perhaps with a query.
+    Path,
     /// Any text.
     Text,
 }
@@ -74,7 +76,7 @@ pub enum Value {
     Integer(u64),
     /// For [`Kind::Number`].
     Number(f64),
-    /// For [`Kind::Choice`] and [`Kind::Text`].
+    /// For [`Kind::Choice`], [`Kind::Path`] and [`Kind::Text`].
     Text(String),
 }
 
@@ -132,6 +134,7 @@ impl std::fmt::Display for Kind {
             Self::Integer(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Prime(least, most) => write!(f, "a prime number from {least} to {most}"),
             Self::Number(least, most) => write!(f, "a number from {least} to {most}"),
+            Self::Path => f.write_str("a path like \"/load\""),
             Self::Text => f.write_str("a text"),
         }
     }
@@ -156,6 +159,7 @@ impl Kind {
     pub fn takes(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(_)) => true,
+            (Self::Path, Value::Text(path)) => is_path(path),
             (Self::Choice(words), Value::Text(word)) => words.contains(&word.as_str()),
             (Self::Duration(least, most), Value::Duration(span)) => (least..=most).contains(span),
             (Self::Integer(least, most), Value::Integer(n)) => (least..=most).contains(n),
@@ -167,6 +171,15 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+/// The longest path that is asked for.
+const PATH_MAX: usize = 1_024;
+
+/// Whether a text can stand in a request line.
+fn is_path(text: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
+    text.starts_with('/') && text.len() <= PATH_MAX && text.bytes().all(legal)
 }
 
 /// Checked parameters, by name.

@@ -167,6 +167,24 @@ impl Pool {
         }
     }
 
+    /// Takes in what is seen of an endpoint that has not spoken itself.
+    ///
+    /// Who speaks counts the requests of all callers, and who is only seen those of this one. So where
+    /// others speak it is taken to be as pressed as they are on average: it is tried when they are busier.
+    #[inline]
+    pub(super) fn insert_seen(&mut self, mut seen: Report) {
+        if self.entries.iter().any(|entry| entry.report.own_word) {
+            let own = || self.entries.iter().filter(|entry| entry.report.own_word);
+            let sum: u64 = own().map(|entry| entry.pressure).sum();
+            let typical = sum / own().count() as u64;
+            // Back from load over weight to requests.
+            let requests = (typical * u64::from(seen.weight)).div_ceil(1 << 24);
+            let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+            seen.load.in_flight = seen.load.in_flight.max(requests);
+        }
+        self.insert(seen);
+    }
+
     /// The place of the oldest report.
     fn oldest(&self) -> usize {
         let (mut oldest, mut most) = (0, 0);
@@ -466,6 +484,22 @@ mod tests {
         };
         pool.insert(seen);
         assert_eq!(pool.entries[0].report.load.in_flight, 7);
+    }
+
+    #[test]
+    fn one_that_is_only_seen_is_as_pressed_as_those_who_speak() {
+        let seen = Report {
+            own_word: false,
+            weight: 512,
+            ..report(7, 0, 1)
+        };
+        let mut silent = Pool::new(UPKEEP);
+        silent.insert_seen(seen);
+        assert_eq!(silent.entries[0].report.load.in_flight, 0);
+        let mut spoken = pool(&[(3, 1), (4, 1)]);
+        spoken.insert_seen(seen);
+        // Three and a half for each unit of weight, and it has two.
+        assert_eq!(spoken.entries[2].report.load.in_flight, 7);
     }
 
     #[test]

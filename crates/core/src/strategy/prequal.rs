@@ -1,9 +1,10 @@
 //! The fastest of the endpoints last heard of that is not among the busiest.
 //!
 //! Source: Wydrowski et al., "Load is not what you should balance: Introducing Prequal", NSDI 2024. The
-//! pool and its rule are in `pool.rs`. What endpoints report comes through [`crate::Picker::report`];
-//! beside it each decision looks at one endpoint drawn by weight, as this process sees it, so that no
-//! endpoint is forgotten.
+//! pool and its rule are in `pool.rs`. What endpoints report comes through [`crate::Picker::report`]: piggy-backed
+//! on answers, or because the host asks for it, as `probe_path` says. Without probes each decision looks at
+//! one endpoint drawn by weight too, as this process sees it, so that no endpoint is forgotten. With them it
+//! does not: one gateway of many sees little of a load, so what it sees would look inviting beside what is said.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::least_request::least_request;
 use super::params::{Kind, Param};
 use super::pool::{POOL_MAX, Pool, Report, Upkeep};
 use super::registry::{Descriptor, Traits};
-use super::{Cursor, Inputs, Members, Params, Place, Strategy, Table, Value};
+use super::{Cursor, Inputs, Members, Params, Place, Probing, Strategy, Table, Value};
 use crate::pick::receipt::Fallback;
 
 /// Describes `prequal`.
@@ -26,12 +27,27 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
              load: shares follow weights where latencies are alike.",
     cost: "O(pool)",
     source: "Wydrowski et al., NSDI 2024",
-    params: &[Param {
-        name: "pool",
-        kind: Kind::Integer(2, POOL_MAX as u64),
-        default: "16",
-        doc: "how many endpoints are remembered",
-    }],
+    params: &[
+        Param {
+            name: "probe_path",
+            kind: Kind::Path,
+            default: "",
+            doc: "asks endpoints for their load at this path; without it load reports and what the gateway \
+                  sees fill the pool",
+        },
+        Param {
+            name: "probe_rate",
+            kind: Kind::Number(0.01, 10.0),
+            default: "3",
+            doc: "how many endpoints are asked for each request",
+        },
+        Param {
+            name: "pool",
+            kind: Kind::Integer(2, POOL_MAX as u64),
+            default: "16",
+            doc: "how many endpoints are remembered",
+        },
+    ],
     traits: Traits {
         weighted: true,
         load_aware: true,
@@ -41,6 +57,8 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     build: |params: &Params| {
         Arc::new(Prequal {
             pool: params.integer("pool", 16) as usize,
+            probe_path: params.text("probe_path").map(Arc::from),
+            probe_rate: params.number("probe_rate", 3.0),
         })
     },
 };
@@ -51,6 +69,8 @@ const LOOKS: f64 = 1.0;
 #[derive(Debug)]
 struct Prequal {
     pool: usize,
+    probe_path: Option<Arc<str>>,
+    probe_rate: f64,
 }
 
 impl Strategy for Prequal {
@@ -59,7 +79,23 @@ impl Strategy for Prequal {
     }
 
     fn params(&self) -> Vec<(&'static str, Value)> {
-        vec![("pool", Value::Integer(self.pool as u64))]
+        let path = self.probe_path.as_ref();
+        let path = path.map(|path| ("probe_path", Value::Text(path.to_string())));
+        let others = [
+            ("probe_rate", Value::Number(self.probe_rate)),
+            ("pool", Value::Integer(self.pool as u64)),
+        ];
+        path.into_iter().chain(others).collect()
+    }
+
+    fn goes_by_load(&self) -> bool {
+        true
+    }
+
+    fn probing(&self) -> Option<Probing> {
+        let path = self.probe_path.clone()?;
+        let rate = self.probe_rate;
+        Some(Probing { path, rate })
     }
 
     fn takes_reports(&self) -> bool {
@@ -67,9 +103,11 @@ impl Strategy for Prequal {
     }
 
     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
+        let looks = self.probe_path.is_none();
+        let rate = if looks { LOOKS } else { self.probe_rate };
         Box::new(PoolTable {
-            alias: AliasTable::new(members),
-            upkeep: Upkeep::new(self.pool, LOOKS, members.eligible().len()),
+            alias: looks.then(|| AliasTable::new(members)),
+            upkeep: Upkeep::new(self.pool, rate, members.eligible().len()),
             without: least_request(members),
         })
     }
@@ -77,7 +115,8 @@ impl Strategy for Prequal {
 
 #[derive(Debug)]
 struct PoolTable {
-    alias: AliasTable,
+    /// What is looked at for each decision, without probes.
+    alias: Option<AliasTable>,
     upkeep: Upkeep,
     /// What chooses as long as too little is known.
     without: Box<dyn Table>,
@@ -90,7 +129,7 @@ impl Table for PoolTable {
 
     #[inline]
     fn choose(&self, cursor: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32> {
-        let seen = self.alias.draw(inputs);
+        let seen = self.alias.as_ref().map(|alias| alias.draw(inputs));
         let pool = match cursor {
             Cursor::Own(own) => own.as_any().downcast_mut::<Pool>(),
             _ => None,
@@ -99,7 +138,9 @@ impl Table for PoolTable {
             *pool = self.recorded(inputs);
         } else {
             pool.expire(inputs.now());
-            pool.insert(inputs.see(seen));
+            if let Some(seen) = seen {
+                pool.insert_seen(inputs.see(seen));
+            }
         }
         let usable = if inputs.nobody_refused() {
             pool.all()

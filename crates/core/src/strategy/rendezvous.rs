@@ -11,6 +11,7 @@ use super::params::{HASH, HASH_SEED, hasher};
 use super::registry::{Descriptor, Traits};
 use super::roster::{Memo, Roster};
 use super::{Members, Params, Strategy, Table, Value};
+use crate::endpoint::Endpoint;
 use crate::hash::Hasher;
 use crate::math::ln;
 use crate::rng::finalise;
@@ -143,6 +144,59 @@ impl Homes for Scores {
     }
 }
 
+/// The endpoints that hold a key, the first one first: those that score highest for it under `rendezvous`.
+///
+/// For replica sets: the first is where the strategy sends the key as long as all are well, the
+/// next where it goes when that one is not. One endpoint more or less changes at most one place of each key's
+/// set. Endpoints of weight 0 hold nothing. At most `count` of them; O(n log n).
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Endpoint;
+/// use evenkeel_core::hash::Hasher;
+/// use evenkeel_core::strategy::replicas;
+///
+/// let nodes = ["a", "b", "c", "d"].map(|id| Endpoint::new(id, format!("{id}.internal:80")));
+/// let hasher = Hasher::default();
+/// let key = hasher.hash(b"user-42");
+/// let holders = replicas(&nodes, hasher, key, 2);
+/// assert_eq!(holders.len(), 2);
+/// // Without the first one the second takes its place, and one more joins.
+/// let left: Vec<Endpoint> = nodes.iter().filter(|node| *node != holders[0]).cloned().collect();
+/// assert_eq!(replicas(&left, hasher, key, 2)[0], holders[1]);
+/// ```
+#[must_use]
+pub fn replicas<'e>(
+    endpoints: impl IntoIterator<Item = &'e Endpoint>,
+    hasher: Hasher,
+    key: u64,
+    count: usize,
+) -> Vec<&'e Endpoint> {
+    let holders = endpoints
+        .into_iter()
+        .filter(|endpoint| endpoint.weight() > 0);
+    let mut scored: Vec<(f64, u64, &Endpoint)> = holders
+        .map(|endpoint| {
+            let bits = finalise(key ^ hasher.hash(endpoint.id().as_bytes()));
+            let score = -f64::from(endpoint.weight()) / ln(unit(bits));
+            (score, bits, endpoint)
+        })
+        .collect();
+    // Scores that differ in the last bits only are told apart by those.
+    let rank = |of: &(f64, u64, &Endpoint), other: &(f64, u64, &Endpoint)| {
+        let (score, bits, endpoint) = of;
+        let by_score = other.0.total_cmp(score).then(other.1.cmp(bits));
+        by_score.then_with(|| endpoint.id().cmp(other.2.id()))
+    };
+    scored.sort_unstable_by(rank);
+    scored
+        .into_iter()
+        .take(count)
+        .map(|(_, _, endpoint)| endpoint)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +248,69 @@ mod tests {
             let score = -1.0 / ln(unit(bits));
             assert!(score.is_finite() && score > 0.0, "{score}");
         }
+    }
+
+    fn nodes(weights: &[u16]) -> Vec<Endpoint> {
+        (0..)
+            .zip(weights)
+            .map(|(at, weight)| Endpoint::new(format!("e{at:05}"), "x:1").with_weight(*weight))
+            .collect()
+    }
+
+    fn ids(of: &[&Endpoint]) -> Vec<String> {
+        of.iter().map(|endpoint| endpoint.id().to_owned()).collect()
+    }
+
+    /// The first holder is where the strategy sends the key, with and without weights.
+    #[test]
+    fn the_first_replica_is_the_home() {
+        let mut rng = Rng::new(4);
+        for weights in [&[1u16; 7][..], &[1, 2, 3, 2, 9, 1, 1]] {
+            let (nodes, scores) = (nodes(weights), scores(weights));
+            for _ in 0..5_000 {
+                let key = rng.next_u64();
+                let first = replicas(&nodes, Hasher::default(), key, 1)[0];
+                assert_eq!(first, &nodes[scores.home(key)]);
+            }
+        }
+    }
+
+    /// Who leaves is replaced by one, the others stay in their order.
+    #[test]
+    fn one_endpoint_less_changes_one_place() {
+        let all = nodes(&[1, 2, 3, 2, 9, 1, 1]);
+        let left: Vec<Endpoint> = all
+            .iter()
+            .filter(|node| node.id() != "e00004")
+            .cloned()
+            .collect();
+        let mut rng = Rng::new(5);
+        let mut changed = 0;
+        for _ in 0..5_000 {
+            let key = rng.next_u64();
+            let before = ids(&replicas(&all, Hasher::default(), key, 3));
+            let after = ids(&replicas(&left, Hasher::default(), key, 3));
+            let kept: Vec<String> = before
+                .iter()
+                .filter(|id| *id != "e00004")
+                .cloned()
+                .collect();
+            assert_eq!(after[..kept.len()], kept[..], "{before:?} {after:?}");
+            changed += usize::from(before != after);
+        }
+        assert!(changed > 2_500, "the heaviest holds most keys: {changed}");
+    }
+
+    #[test]
+    fn replicas_are_as_many_as_there_are() {
+        let some = nodes(&[1, 0, 2]);
+        let holders = ids(&replicas(&some, Hasher::default(), 7, 9));
+        assert_eq!(holders.len(), 2);
+        assert!(
+            !holders.contains(&"e00001".to_owned()),
+            "weight 0 holds nothing"
+        );
+        assert!(replicas(&some, Hasher::default(), 7, 0).is_empty());
+        assert!(replicas(&[], Hasher::default(), 7, 3).is_empty());
     }
 }

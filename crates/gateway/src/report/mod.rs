@@ -4,10 +4,12 @@
 //! where the control side finds them, which works out weights from them. So a request takes no lock and
 //! waits for nobody, and a cluster that does not listen pays for a look at a flag.
 
+mod asking;
 mod field;
 mod follow;
 mod weighing;
 
+pub(crate) use asking::{Asking, ask};
 pub(crate) use field::hear;
 pub(crate) use follow::follow_weights;
 pub(crate) use weighing::{Listens, Weighing, settle};

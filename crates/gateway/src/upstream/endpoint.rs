@@ -27,6 +27,8 @@ pub(crate) struct LocalEndpoint {
     pub(crate) serial: Serial,
     /// What was heard of its load since the worker's last pulse.
     heard: Cell<SignalSum>,
+    /// Whether it is being asked for its load.
+    is_asked: Cell<bool>,
     /// The most recently used one last.
     idle: RefCell<Vec<Idle>>,
     keeping: Cell<Keeping>,
@@ -49,6 +51,7 @@ impl LocalEndpoint {
             counters,
             serial,
             heard: Cell::default(),
+            is_asked: Cell::new(false),
             idle: RefCell::new(Vec::new()),
             keeping: Cell::default(),
         }
@@ -59,6 +62,15 @@ impl LocalEndpoint {
         let mut heard = self.heard.get();
         heard.add(signal);
         self.heard.set(heard);
+    }
+
+    /// Begins to ask it for its load, unless that is under way.
+    pub(crate) fn begin_asking(&self) -> bool {
+        !self.is_asked.replace(true)
+    }
+
+    pub(crate) fn end_asking(&self) {
+        self.is_asked.set(false);
     }
 
     /// Hands what was heard to the control side.

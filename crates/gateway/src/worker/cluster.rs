@@ -14,6 +14,7 @@ use super::shadows::{ShadowLeases, ShadowWorker};
 use crate::affinity::Sticky;
 use crate::cluster::{Cluster, ClusterCounters, DecisionTimer, View};
 use crate::key::KeyReader;
+use crate::report::Asking;
 use crate::upstream::LocalEndpoint;
 
 /// A worker's picker, connections and counters for a cluster.
@@ -42,6 +43,8 @@ pub(crate) struct WorkerView {
     /// How many endpoints may be chosen.
     pub(crate) eligible: usize,
     shadows: RefCell<Option<ShadowWorker>>,
+    /// How endpoints are asked for their load, if the strategy wants that.
+    pub(crate) asking: Option<Rc<Asking>>,
 }
 
 impl ClusterWorker {
@@ -56,7 +59,7 @@ impl ClusterWorker {
             picker: worker,
         };
         let shadows = ShadowWorker::next(&view, None, seed);
-        let view = WorkerView::new(view, cluster, &BTreeMap::new(), shadows);
+        let view = WorkerView::new(view, cluster, None, shadows);
         Self {
             seed,
             cluster: Arc::clone(cluster),
@@ -89,7 +92,7 @@ impl ClusterWorker {
         let next = {
             let old = self.view.borrow();
             let shadows = ShadowWorker::next(&view, old.shadows.take(), self.seed);
-            WorkerView::new(view, &self.cluster, &old.endpoints, shadows)
+            WorkerView::new(view, &self.cluster, Some(&**old), shadows)
         };
         // Connections to endpoints that are gone close here, unless a request still uses them.
         self.view.replace(Rc::new(next));
@@ -161,6 +164,9 @@ impl ClusterWorker {
 
     #[inline]
     fn count(&self, view: &WorkerView, picked: &Result<Lease<'_>, NoEndpoint>) {
+        if let Some(asking) = &view.asking {
+            asking.order();
+        }
         match picked {
             Ok(lease) => self.counters.picked(lease.fallback().is_some()),
             // It is counted when it has waited.
@@ -227,7 +233,7 @@ impl WorkerView {
     fn new(
         view: Arc<View>,
         cluster: &Arc<Cluster>,
-        old: &BTreeMap<Serial, Rc<LocalEndpoint>>,
+        old: Option<&Self>,
         shadows: Option<ShadowWorker>,
     ) -> Self {
         let mut endpoints = BTreeMap::new();
@@ -238,7 +244,7 @@ impl WorkerView {
             .zip(&view.targets)
             .map(|(candidate, target)| {
                 let serial = candidate.serial();
-                let endpoint = match old.get(&serial) {
+                let endpoint = match old.and_then(|old| old.endpoints.get(&serial)) {
                     // A new address under an old id: its connections lead elsewhere.
                     Some(same) if Arc::ptr_eq(&same.target, target) => Rc::clone(same),
                     _ => Rc::new(LocalEndpoint::new(
@@ -254,6 +260,7 @@ impl WorkerView {
         let groups = view.snapshot.groups().iter();
         Self {
             shadows: RefCell::new(shadows),
+            asking: Asking::following(old.and_then(|old| old.asking.as_ref()), &view.snapshot),
             eligible: groups.map(|group| group.eligible().len()).sum(),
             view,
             cluster: Arc::clone(cluster),

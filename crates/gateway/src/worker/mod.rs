@@ -17,6 +17,7 @@ use crate::access::{AccessLog, AccessWriter};
 use crate::clock::Clock;
 use crate::decision::Recorder;
 use crate::lifecycle::{Plan, Shared};
+use crate::report::ask;
 use crate::route::PathBuffers;
 
 pub(crate) use cluster::{ClusterWorker, WorkerView};
@@ -126,6 +127,19 @@ impl Worker {
     pub(crate) fn close_idle(&self) {
         for cluster in &self.plan.borrow().clusters {
             cluster.close_idle();
+        }
+    }
+
+    /// Sees to it that endpoints are asked for their load where a strategy wants that.
+    fn ask(self: &Rc<Self>) {
+        for cluster in &self.plan.borrow().clusters {
+            let view = cluster.view();
+            if let Some(asking) = &view.asking
+                && asking.begin()
+            {
+                let task = ask(Rc::clone(self), Rc::downgrade(cluster), Rc::clone(asking));
+                tokio::task::spawn_local(task);
+            }
         }
     }
 

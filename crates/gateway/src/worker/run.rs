@@ -204,6 +204,7 @@ async fn tick(worker: Rc<Worker>) {
             worker.flush_logs();
         }
         worker.pour();
+        worker.ask();
         if count % TIDY_EVERY == 0 {
             worker.tidy(now);
         }

@@ -1,5 +1,7 @@
 //! Endpoints that cannot be reached, do not answer, or answer with rubbish.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use evenkeel_config::StrategyChoice;
@@ -346,4 +348,29 @@ fn names_that_do_not_resolve() {
     }
     gateway.update("b2", None, Some(Admin::Disabled));
     assert_own(&ask(gateway.address(), GET), 502, "dns_error");
+}
+
+/// Case C15: the only endpoint fails ten times in a row and then works: the next request after that is
+/// answered, and none in between was kept from it.
+#[test]
+fn c15_the_only_endpoint_is_asked_however_often_it_failed() {
+    let served = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&served);
+    let upstream = Upstream::answering(move |_| match count.fetch_add(1, Ordering::Relaxed) {
+        ..10 => Answer::status(500, "no"),
+        _ => Answer::ok("yes"),
+    });
+    let gateway = Gateway::single(&upstream);
+    for _ in 0..10 {
+        let response = ask(gateway.address(), GET);
+        assert_eq!(
+            (response.status, response.text()),
+            (500, "no".to_owned()),
+            "{response:?}"
+        );
+    }
+    // Time for whoever would take it out.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(ask(gateway.address(), GET).text(), "yes");
+    assert_eq!(upstream.count(), 11);
 }

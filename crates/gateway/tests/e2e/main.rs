@@ -22,6 +22,7 @@ mod mixture;
 mod notify;
 mod pipelining;
 mod plain;
+mod prequal;
 mod protection;
 mod proxy_protocol;
 mod queueing;
