@@ -6,7 +6,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use socket2::SockRef;
@@ -70,6 +70,16 @@ impl Stream {
             Self::Unix(stream) => Ok(SockRef::from(stream)),
             Self::Tls(stream) => stream.below().socket(),
             Self::Taken => Err(taken()),
+        }
+    }
+
+    /// Says that no more comes, where that has to be said, as far as the system takes it at once. For
+    /// a connection on which nothing is under way.
+    pub(crate) fn part(&mut self) {
+        if let Self::Tls(stream) = self {
+            let mut cx = Context::from_waker(Waker::noop());
+            // It is closed in any case.
+            let _ = stream.poll_shutdown(&mut cx);
         }
     }
 

@@ -140,7 +140,7 @@ impl Client {
             let mut request = Request::none();
             loop {
                 match self.next(fresh, &mut request).await {
-                    Next::Closed => return,
+                    Next::Closed => return self.stream.part(),
                     Next::Refused(reject) => return Box::pin(self.refuse(reject)).await,
                     Next::Request => match exchange(&mut self, &mut request).await {
                         After::Abort => return,

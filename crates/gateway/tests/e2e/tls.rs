@@ -326,6 +326,22 @@ fn g03_handshakes_have_a_deadline() {
     assert_eq!(upstream.bytes_received(), 0);
 }
 
+/// A connection that idled too long ends by a word, so that its client need not ask whether it was cut.
+#[test]
+fn an_idle_connection_ends_by_a_word() {
+    let authority = Authority::new();
+    let upstream = Upstream::ok("ok");
+    let all = vec![tls(authority.issue("a", &["a.example"]))];
+    let gateway = secured([upstream.endpoint("a")], all, |config| {
+        config.listeners[0].limits.idle_timeout = Duration::from_millis(200);
+    });
+    let config = believing(&authority, None, &[&TLS13]);
+    let mut client = TlsClient::connect(gateway.address(), "a.example", &config);
+    assert_eq!(client.ask(GET).expect("an answer").status, 200);
+    let end = client.0.read(&mut [0; 8]).expect("an end that is said");
+    assert_eq!(end, 0);
+}
+
 /// A socket that sends single bytes.
 struct Drip(TcpStream);
 
