@@ -16,10 +16,9 @@ fn ask(address: SocketAddr, id: &str) {
     assert_eq!(response.status, 200);
 }
 
-#[test]
-fn a_request_is_explained_and_its_log_holds() {
-    let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
-    let config = format!(
+/// A gateway before `a`, and `b` that is drained, with a log of all decisions.
+fn config(a: &Upstream, b: &Upstream) -> String {
+    format!(
         r#"
 [admin]
 address = "127.0.0.1:0"
@@ -33,7 +32,13 @@ endpoints = [{{ id = "a", address = "{}" }}, {{ id = "b", address = "{}", weight
 "#,
         a.address(),
         b.address()
-    );
+    )
+}
+
+#[test]
+fn a_request_is_explained_and_its_log_holds() {
+    let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
+    let config = config(&a, &b);
     let config = file("receipts.toml", &config);
     let log = Path::new(&config)
         .parent()
@@ -77,11 +82,46 @@ endpoints = [{{ id = "a", address = "{}" }}, {{ id = "b", address = "{}", weight
         "{}",
         missing.stderr
     );
+    awaited(address, &explain);
     // The whole log, 0.5 s later at most.
     let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
-    eventually("the log is whole", || lines() == 21);
+    eventually("the log is whole", || lines() == 22);
     drop(gateway);
     verified(&log);
+}
+
+/// The receipt of a request that somebody waits for.
+fn awaited(address: SocketAddr, explain: &dyn Fn(&[&str]) -> support::Finished) {
+    let (to, send) = (
+        address.to_string(),
+        "import http.client as h, sys; c = h.HTTPConnection(sys.argv[1]); c.request('GET', '/pay/7'); c.getresponse().read()",
+    );
+    let wanted = "path^=/pay && status=200";
+    let next = [
+        "--cluster",
+        "web",
+        "--next",
+        wanted,
+        "--",
+        "python3",
+        "-c",
+        send,
+        &to,
+    ];
+    let next = explain(&next);
+    assert_eq!(next.code, Some(0), "{}", next.stderr);
+    assert!(
+        next.stdout.contains("\na was chosen by least_request"),
+        "{}",
+        next.stdout
+    );
+    let wrong = explain(&["--cluster", "web", "--next", "pay"]);
+    assert_eq!(wrong.code, Some(1));
+    assert!(
+        wrong.stderr.contains("is not a condition like path^=/pay"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 /// The log holds, and does not once a digit is another one.
@@ -90,7 +130,7 @@ fn verified(log: &Path) {
     let right = run(&["replay", path, "--verify"]);
     assert_eq!(right.code, Some(0), "{}", right.stderr);
     assert!(
-        right.stdout.contains("least_request         20       0"),
+        right.stdout.contains("least_request         21       0"),
         "{}",
         right.stdout
     );
@@ -102,14 +142,14 @@ fn verified(log: &Path) {
     let wrong = run(&["replay", path, "--verify", "--format", "json"]);
     assert_eq!(wrong.code, Some(4), "{}", wrong.stdout);
     assert!(
-        wrong.stderr.contains("1 of 20 decisions differ"),
+        wrong.stderr.contains("1 of 21 decisions differ"),
         "{}",
         wrong.stderr
     );
     let report: Value = serde_json::from_str(&wrong.stdout).expect("JSON");
     assert_eq!(
         (&report["decisions"], &report["differ"]),
-        (&20.into(), &1.into())
+        (&21.into(), &1.into())
     );
     assert_eq!(report["differences"].as_array().map(Vec::len), Some(1));
 }

@@ -39,7 +39,7 @@ pub use cluster::{
     BUCKETS, Cluster, CodeClass, DECISION_BUCKETS, DecisionTimes, EndpointOverride, EndpointReport,
     Histogram, Overrides, Policies, Presence, RetryRules, ShadowReport, ShadowShare, Sheds, Totals,
 };
-pub use decision::{Kept, Receipts, Wanted};
+pub use decision::{Condition, Kept, Next, NotACondition, Receipts, Wanted};
 pub use event::{Event, EventKind, Events, Missed, Subscription};
 pub use lifecycle::{Control, EndpointExists, Gateway, StartError, Task};
 pub use listener::{Listener, TurnedAway};

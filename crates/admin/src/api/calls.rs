@@ -178,6 +178,24 @@ pub(super) const CALLS: &[Call] = &[
         ..READ
     },
     Call {
+        path: "/clusters/{cluster}/next",
+        id: "awaitDecision",
+        summary: "Waits for the next request that meets a condition, and gives its receipt",
+        query: &[Query {
+            name: "match",
+            schema: "Text",
+            doc: "the condition, like path^=/pay, header:x-user=7, status>=500 or endpoint=b",
+        }],
+        answer: Answer::Stream("RequestReceipt"),
+        problems: &[
+            NO_CLUSTER,
+            WRONG,
+            (503, "there are as many streams as there may be"),
+        ],
+        serve: |desk| get(decisions::next).with_state((desk.control(), desk.places.clone())),
+        ..READ
+    },
+    Call {
         path: "/decisions",
         id: "listDecisions",
         summary: "The latest receipts, the newest first",

@@ -1,14 +1,15 @@
 //! Receipts: why requests went where they did, and where one would go.
 
 use axum::extract::{Path, State};
-use axum::http::Uri;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use evenkeel_gateway::{Control, Kept, Receipts, Wanted};
+use evenkeel_gateway::{Control, Kept, Next, NotACondition, Receipts, Wanted};
 use serde_json::Value;
 
 use super::named::NamedCluster;
 use super::query::Query;
+use super::sse::{BEAT, Gone, Places, Stream};
 use crate::problem::Problem;
 
 /// How many receipts are told when nothing is said.
@@ -44,6 +45,52 @@ pub(super) async fn show(
         &last.line,
         earlier.iter().map(|kept| &**kept),
     )))
+}
+
+/// `GET /clusters/{cluster}/next`
+pub(super) async fn next(
+    State((control, places)): State<(Control, Places)>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let cluster = control.cluster(&name);
+    let missing = || Problem::not_found(format!("there is no cluster {name:?}"));
+    let cluster = cluster.ok_or_else(missing)?;
+    let query = Query::parse(uri.query(), &["match"])?;
+    let wanted = query.get("match").unwrap_or_default();
+    let condition = wanted
+        .parse()
+        .map_err(|error: NotACondition| Problem::unprocessable(error))?;
+    receipts(&control)?;
+    let next = control
+        .receipts()
+        .and_then(|all| all.next(cluster.name(), condition));
+    let next = next.ok_or_else(|| {
+        let detail = "as many wait for requests as there may be";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    })?;
+    let (stream, answer) = places.open()?;
+    tokio::spawn(async move {
+        // Its end is that the request came, or that nobody reads any more.
+        let _ = wait(stream, next).await;
+    });
+    Ok(answer)
+}
+
+async fn wait(mut stream: Stream, mut next: Next) -> Result<(), Gone> {
+    loop {
+        // The first one says that the gateway is armed.
+        stream.beat().await?;
+        let Ok(found) = tokio::time::timeout(BEAT, next.found()).await else {
+            continue;
+        };
+        let found = found.unwrap_or_default();
+        if let Some((last, earlier)) = found.split_last() {
+            let receipt = with_earlier(&last.line, earlier.iter().map(|kept| &**kept));
+            stream.event(None, &receipt).await?;
+        }
+        return Ok(());
+    }
 }
 
 /// `GET /clusters/{cluster}/explain`

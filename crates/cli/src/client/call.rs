@@ -88,28 +88,44 @@ impl Client {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), Failure> {
+        let answer = self.send(request).await?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX);
+        let body = body.collect().await.map_err(|error| self.broken(&error))?;
+        Ok((status, body.to_bytes()))
+    }
+
+    /// Calls `path`, and returns the body of the answer when all is well.
+    pub(super) async fn open(&self, method: Method, path: &str) -> Result<Incoming, Failure> {
+        let answer = self.send(self.request(method, path, None)?).await?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer.into_body());
+        }
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX);
+        let body = body.collect().await.map_err(|error| self.broken(&error))?;
+        let problem = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+        Err(refused(status, &problem))
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
         let stream = TcpStream::connect(&self.authority).await.map_err(|error| {
             Failure::runtime(format!(
                 "cannot connect to {}: {error}; does a gateway run there, with [admin] or --admin?",
                 self.name()
             ))
         })?;
-        let broken = |error: &dyn std::fmt::Display| {
-            Failure::runtime(format!("{} broke off: {error}", self.name()))
-        };
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream))
                 .await
-                .map_err(|error| broken(&error))?;
+                .map_err(|error| self.broken(&error))?;
         tokio::spawn(connection);
-        let answer: Response<Incoming> = sender
-            .send_request(request)
-            .await
-            .map_err(|error| broken(&error))?;
-        let status = answer.status();
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX);
-        let body = body.collect().await.map_err(|error| broken(&error))?;
-        Ok((status, body.to_bytes()))
+        let answer = sender.send_request(request).await;
+        answer.map_err(|error| self.broken(&error))
+    }
+
+    fn broken(&self, error: &dyn std::fmt::Display) -> Failure {
+        Failure::runtime(format!("{} broke off: {error}", self.name()))
     }
 
     fn name(&self) -> String {

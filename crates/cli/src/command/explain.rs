@@ -1,11 +1,15 @@
 //! `evenkeel explain`: why a request went where it did, or where one would go.
 
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
 use evenkeel_admin::path_segment;
 use hyper::Method;
 use serde_json::Value;
 
 use super::receipt_text::receipt_text;
-use crate::client::Target;
+use crate::client::{Events, Target};
+use crate::exit::Failure;
 use crate::host::event_loop;
 use crate::output::Format;
 use crate::{Outcome, output};
@@ -26,6 +30,15 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
+    /// Wait for the next request like this: path^=/pay, path=/pay, method=POST, header:x-user=7,
+    /// status>=500, endpoint=b; several joined by &&
+    #[arg(long, value_name = "EXPR", conflicts_with_all = ["key", "request"])]
+    next: Option<String>,
+
+    /// A command that sends it, once the gateway waits for it
+    #[arg(last = true, value_name = "COMMAND", requires = "next")]
+    command: Vec<OsString>,
+
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -42,16 +55,47 @@ impl Explain {
         })
     }
 
-    async fn fetch(&self) -> Result<Value, crate::exit::Failure> {
+    async fn fetch(&self) -> Result<Value, Failure> {
         if let Some(id) = &self.request {
             let client = self.target.client()?;
             let path = format!("/decisions/{}", path_segment(id));
             return client.call(Method::GET, &path, None).await;
         }
         let (client, cluster) = self.target.open().await?;
+        if let Some(condition) = &self.next {
+            let query = path_segment(condition);
+            let path = format!("{}/next?match={query}", cluster.path());
+            return self.wait(client.events(&path).await?).await;
+        }
         let query = self.key.as_deref().map(path_segment);
         let query = query.map_or_else(String::new, |key| format!("?key={key}"));
         let path = format!("{}/explain{query}", cluster.path());
         client.call(Method::GET, &path, None).await
+    }
+
+    /// Sends what was asked for, and waits for a receipt. What the command prints goes to stderr, so that
+    /// the receipt stands alone.
+    async fn wait(&self, mut events: Events) -> Result<Value, Failure> {
+        let mut child = None;
+        if let [program, arguments @ ..] = &self.command[..] {
+            let mut command = Command::new(program);
+            command
+                .args(arguments)
+                .stdin(Stdio::null())
+                .stdout(std::io::stderr());
+            let started = command
+                .spawn()
+                .map_err(|error| Failure::runtime(format!("{program:?} cannot be run: {error}")))?;
+            child = Some(started);
+        }
+        let receipt = events.next().await?;
+        if let Some(mut child) = child {
+            // How it ends is its own affair.
+            let _ = child.wait();
+        }
+        let receipt =
+            receipt.ok_or_else(|| Failure::runtime("the gateway ended before such a request"))?;
+        serde_json::from_str(&receipt)
+            .map_err(|error| Failure::runtime(format!("the gateway sent no receipt: {error}")))
     }
 }

@@ -10,7 +10,9 @@ mod heading;
 mod receipts;
 mod recorder;
 mod trail;
+mod watch;
 
 pub use receipts::{Kept, Receipts, Wanted};
 pub(crate) use recorder::Recorder;
 pub(crate) use trail::Trace;
+pub use watch::{Condition, Next, NotACondition};

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use evenkeel_config::DecisionLog;
 use evenkeel_core::unpoisoned;
 
+use super::watch::Watches;
 use crate::access::Sample;
 use crate::clock::Clock;
 use crate::log::LineFile;
@@ -55,6 +56,7 @@ pub struct Receipts {
     pub(super) header: Option<Box<str>>,
     pub(crate) file: Option<Arc<LineFile>>,
     pub(super) clock: Clock,
+    pub(super) watches: Watches,
 }
 
 impl Receipts {
@@ -73,6 +75,7 @@ impl Receipts {
             header: config.header.as_deref().map(Into::into),
             file: file.transpose()?.map(Arc::new),
             clock,
+            watches: Watches::default(),
         })
     }
 
@@ -107,19 +110,20 @@ impl Receipts {
     }
 
     /// Keeps a receipt, and lets go of the oldest one when there is no room.
-    pub(super) fn keep(&self, kept: Kept) {
-        if self.keep == 0 {
-            return;
-        }
+    pub(super) fn keep(&self, kept: Kept) -> Arc<Kept> {
         let kept = Arc::new(kept);
+        if self.keep == 0 {
+            return kept;
+        }
         let oldest = {
             let mut ring = unpoisoned(self.ring.lock());
             let oldest = (ring.len() >= self.keep).then(|| ring.pop_front());
-            ring.push_back(kept);
+            ring.push_back(Arc::clone(&kept));
             oldest
         };
         // Its memory is given back outside the lock.
         drop(oldest);
+        kept
     }
 }
 

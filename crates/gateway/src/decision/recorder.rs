@@ -4,10 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use evenkeel_core::{Nanos, Outcome as Ending, Receipt};
+use evenkeel_http1::RequestHead;
 use evenkeel_receipts::{DecisionLine, Outcome};
 
 use super::receipts::{Kept, Receipts};
 use super::trail::Tried;
+use super::watch::Watch;
 use crate::clock::{duration, time_of_day};
 use crate::cluster::View;
 use crate::log::{Heading, LineWriter};
@@ -52,6 +54,16 @@ impl Recorder {
         self.receipts.header.as_deref()
     }
 
+    /// Those who wait for a request like this, as far as its head says. A look at a number while nobody
+    /// waits.
+    #[inline]
+    pub(super) fn watches(&self, head: &RequestHead<'_, '_>) -> Vec<Arc<Watch>> {
+        match self.receipts.watches.is_armed() {
+            false => Vec::new(),
+            true => self.receipts.watches.of(head),
+        }
+    }
+
     /// The time, to measure decisions by.
     #[inline]
     pub(super) fn now(&self) -> Nanos {
@@ -92,26 +104,27 @@ impl Recorder {
 
     /// Writes the receipts of a request down.
     #[cold]
-    pub(super) fn keep(&self, request_id: &str, tries: &[Tried]) {
+    pub(super) fn keep(&self, request_id: &str, tries: &[Tried]) -> Vec<Arc<Kept>> {
         let (now, today) = (self.now(), time_of_day());
         let mut line = self.line.borrow_mut();
+        let mut all = Vec::with_capacity(tries.len());
         for tried in tries {
             let view = &tried.view.view;
             let time = rfc3339(today - duration(now.since(tried.chosen_at)));
             line.clear();
             write(&mut line, tried, request_id, &time, now);
             self.log(view, &line);
-            let chosen = tried.receipt.chosen;
-            let chosen = chosen.and_then(|at| view.snapshot.endpoints().get(at as usize));
-            self.receipts.keep(Kept {
+            let kept = self.receipts.keep(Kept {
                 request_id: request_id.into(),
                 cluster: view.snapshot.cluster().into(),
-                chosen: chosen.map(|endpoint| endpoint.shared_id()),
+                chosen: tried.chosen().map(Into::into),
                 attempt: u32::from(tried.receipt.attempt) + 1,
                 // It is made of texts.
                 line: String::from_utf8_lossy(&line).into(),
             });
+            all.push(kept);
         }
+        all
     }
 
     fn log(&self, view: &Arc<View>, line: &[u8]) {

@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use evenkeel_core::{Lease, Nanos, NoEndpoint, Outcome, PickContext, Receipt, Slot};
-use evenkeel_http1::ProxyError;
+use evenkeel_http1::{ProxyError, RequestHead};
 
 use super::recorder::Recorder;
+use super::watch::Watch;
 use crate::worker::{ClusterWorker, WorkerView};
 
 /// The decisions made for the request in hand on a connection; its memory serves the next one too.
@@ -16,6 +18,10 @@ pub(crate) struct Trail {
     tries: RefCell<Vec<Tried>>,
     /// The request asks for its receipts.
     asked: Cell<bool>,
+    /// Those who may wait for this request.
+    watches: RefCell<Vec<Arc<Watch>>>,
+    /// The status of an answer of the gateway's own; 0: none.
+    told: Cell<u16>,
 }
 
 /// A decision, and what came of it.
@@ -31,12 +37,23 @@ pub(super) struct Tried {
     pub(super) error: Option<&'static str>,
 }
 
+impl Tried {
+    /// The endpoint that was chosen, if one was.
+    pub(super) fn chosen(&self) -> Option<&str> {
+        let endpoints = self.view.view.snapshot.endpoints();
+        let chosen = self.receipt.chosen?;
+        endpoints.get(chosen as usize).map(|endpoint| endpoint.id())
+    }
+}
+
 impl Trail {
     fn new(recorder: &Rc<Recorder>) -> Self {
         Self {
             recorder: Rc::clone(recorder),
             tries: RefCell::default(),
             asked: Cell::default(),
+            watches: RefCell::default(),
+            told: Cell::default(),
         }
     }
 
@@ -105,12 +122,17 @@ impl Trail {
     /// Keeps what is to be kept, and is ready for the next request.
     fn conclude(&self, request_id: &str) {
         let mut tries = self.tries.borrow_mut();
-        if tries.is_empty() {
-            return;
+        let (asked, told) = (self.asked.take(), self.told.take());
+        let mut watches = self.watches.borrow_mut();
+        if !watches.is_empty() {
+            let last = tries.last().and_then(|tried| tried.status);
+            let status = if told == 0 { last } else { Some(told) };
+            watches.retain(|watch| watch.takes(&tries, status));
         }
-        let asked = self.asked.take();
-        if self.recorder.wants(request_id, asked, &tries) {
-            self.recorder.keep(request_id, &tries);
+        let watched = !watches.is_empty();
+        if !tries.is_empty() && self.recorder.wants(request_id, asked || watched, &tries) {
+            let kept = self.recorder.keep(request_id, &tries);
+            watches.drain(..).for_each(|watch| watch.give(&kept));
         }
         for tried in tries.drain(..) {
             self.recorder.recycle(tried.receipt);
@@ -175,6 +197,24 @@ impl Trace {
             .as_ref()
             .map_or(0, |trail| trail.tries.borrow().len());
         count.saturating_sub(1)
+    }
+
+    /// Notes who may wait for this request.
+    #[inline]
+    pub(crate) fn watch(&self, head: &RequestHead<'_, '_>) {
+        if let Some(trail) = &self.0 {
+            let watches = trail.recorder.watches(head);
+            if !watches.is_empty() {
+                trail.watches.replace(watches);
+            }
+        }
+    }
+
+    /// Notes the status of an answer of the gateway's own.
+    pub(crate) fn told(&self, status: u16) {
+        if let Some(trail) = &self.0 {
+            trail.told.set(status);
+        }
     }
 
     /// Notes that the request asks for its receipts.

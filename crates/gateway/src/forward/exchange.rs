@@ -403,6 +403,7 @@ async fn answer(client: &mut Client, request: &Request, mut reply: GatewayReply<
     reply.head = request.method == Method::Head;
     reply.keep_alive = request.keep_alive && request.is_read() && !refused && !client.is_leaving();
     let keep_alive = reply.keep_alive;
+    client.trace.told(reply.status);
     client
         .notes
         .note(|notes| notes.refused(reply.status, reply.error));

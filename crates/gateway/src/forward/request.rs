@@ -88,6 +88,7 @@ impl Request {
         {
             client.trace.ask();
         }
+        client.trace.watch(&head);
         let mut out = worker.buffers.output();
         let via = Forward {
             client: &client.peer,
