@@ -76,7 +76,7 @@ fn value(key: &Key) -> Value {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Word(words, _) => json!({ "enum": words }),
         Kind::RetryCauses => list_of(retry_cause::PATTERN),
-        Kind::Integer(least, most) | Kind::IntegerOrLater(least, most, _) => integer(least, most),
+        Kind::Integer(least, most) => integer(least, most),
         Kind::IntegerOr(least, most, word) => {
             json!({ "anyOf": [integer(least, most), { "const": word }] })
         }

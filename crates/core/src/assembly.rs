@@ -11,7 +11,7 @@ use crate::hash::{Algorithm, Hasher};
 use crate::health::panic::PanicThreshold;
 use crate::membership::{Member, Membership};
 use crate::pick::context::NoEndpoint;
-use crate::snapshot::{Candidate, Group, Origin, Snapshot, Standing, Terms, View, cap_of};
+use crate::snapshot::{Candidate, Group, Origin, Snapshot, Standing, Terms, View};
 use crate::strategy::{Facts, Members};
 use crate::tier::labels::LabelSelector;
 use crate::tier::shares::{TierHealth, TierShare, tier_shares};
@@ -124,15 +124,11 @@ fn candidates<'g>(
         eligible[*index as usize] = true;
     }
     let candidate = |(member, eligible): (&Member, bool)| {
-        let cap = if eligible {
-            cap_of(&member.endpoint)
-        } else {
-            0
-        };
+        let cap = if eligible { members.cap_of(member) } else { 0 };
         Candidate::new(Arc::clone(&member.state), member.effective_weight(), cap)
     };
-    let members = members.members.values();
-    members.zip(eligible).map(candidate).collect()
+    let all = members.members.values();
+    all.zip(eligible).map(candidate).collect()
 }
 
 /// Up to where endpoints are asked like others. A key stays where its data is, so strategies that know

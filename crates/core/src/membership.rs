@@ -10,7 +10,7 @@ use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
 use crate::gate::{WaitingRoom, Watermarks};
 use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
-use crate::load::Total;
+use crate::load::{InFlight, Total};
 use crate::snapshot::{Snapshot, Standing};
 use crate::strategy::Strategy;
 use crate::tier::labels::LabelSelector;
@@ -67,6 +67,8 @@ pub struct Membership {
     pub(crate) views: Vec<LabelSelector>,
     pub(crate) watermarks: Option<Watermarks>,
     pub(crate) room: Option<Arc<WaitingRoom>>,
+    /// The cap of endpoints of which none is configured nor learned yet.
+    pub(crate) cap: Option<u32>,
     pub(crate) failure_latency: Nanos,
     pub(crate) members: BTreeMap<Arc<str>, Member>,
     /// Records of removed endpoints that may still have requests in flight.
@@ -88,6 +90,7 @@ pub(crate) struct Member {
     /// How far it has warmed up, in 1/256 of that.
     warmth: u16,
     pub(crate) state: Arc<EndpointState>,
+    learned: Option<u32>,
 }
 
 impl Member {
@@ -134,6 +137,7 @@ impl Membership {
             views: Vec::new(),
             watermarks: None,
             room: None,
+            cap: None,
             failure_latency: Nanos(0),
             members: BTreeMap::new(),
             departed: BTreeMap::new(),
@@ -173,6 +177,34 @@ impl Membership {
     /// only at its cap.
     pub fn set_watermarks(&mut self, marks: Option<Watermarks>) {
         self.watermarks = marks;
+    }
+
+    /// Sets the cap of endpoints that have none of their own and of which none has been learned: the first
+    /// one, where caps are learned; none: they have none, and what was learned is forgotten.
+    pub fn set_first_cap(&mut self, cap: Option<u32>) {
+        self.cap = cap;
+        if cap.is_none() {
+            for member in self.members.values_mut() {
+                member.learned = None;
+            }
+        }
+    }
+
+    /// Sets the cap that was learned of an endpoint; one of its own goes before it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no endpoint of that id.
+    pub fn set_learned_cap(&mut self, id: &str, cap: u32) -> Result<(), UnknownEndpoint> {
+        self.member(id)?.learned = Some(cap.max(1));
+        Ok(())
+    }
+
+    /// The most requests in flight at an endpoint.
+    pub(crate) fn cap_of(&self, member: &Member) -> u32 {
+        let own = member.endpoint.capacity();
+        let cap = own.or(member.learned).or(self.cap);
+        cap.unwrap_or(InFlight::UNLIMITED)
     }
 
     /// Sets where requests wait when all endpoints are full; none: nobody waits. Whoever publishes a
@@ -223,6 +255,7 @@ impl Membership {
             factor: FULL_WEIGHT,
             warmth: FULL_WEIGHT,
             state,
+            learned: None,
         };
         self.members.insert(id, member);
         true

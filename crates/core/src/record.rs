@@ -62,7 +62,7 @@ impl Snapshot {
     pub fn record(&self) -> SnapshotRecord {
         let endpoints = self.endpoints.iter().enumerate();
         let endpoint = |(at, endpoint): (usize, &Arc<Endpoint>)| RecordedEndpoint {
-            endpoint: Endpoint::clone(endpoint),
+            endpoint: self.with_cap(at, endpoint),
             factor: self.origin.factors[at],
             standing: self.standings[at],
         };
@@ -79,6 +79,14 @@ impl Snapshot {
             subset: self.origin.subset.clone(),
             views: self.views.iter().map(|view| view.labels.clone()).collect(),
             median: self.origin.median,
+        }
+    }
+
+    /// The endpoint at a place with the cap that was learned of it, if one was.
+    fn with_cap(&self, index: usize, endpoint: &Endpoint) -> Endpoint {
+        match (endpoint.capacity(), self.capacity(index)) {
+            (None, Some(learned)) => endpoint.clone().with_capacity(learned),
+            _ => endpoint.clone(),
         }
     }
 

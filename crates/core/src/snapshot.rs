@@ -504,8 +504,3 @@ impl Snapshot {
         self.groups.iter().chain(views)
     }
 }
-
-/// The cap of a candidate that may be chosen.
-pub(crate) fn cap_of(endpoint: &Endpoint) -> u32 {
-    endpoint.capacity().unwrap_or(InFlight::UNLIMITED)
-}

@@ -331,3 +331,28 @@ fn nobody_is_forgotten_under_contention() {
     assert_eq!((in_flight(&snapshot), room.len()), (vec![0, 0], 0));
     assert_eq!(most.into_inner(), CAP);
 }
+
+/// What an endpoint takes is learned where nothing is configured, and a snapshot's record has it.
+#[test]
+fn a_learned_cap_is_kept_below_a_configured_one() {
+    let (mut members, _room) = members(1, 7);
+    members.upsert(Endpoint::new("learned", "10.0.0.2:80"));
+    assert_eq!(members.snapshot().capacity(1), None);
+    members.set_first_cap(Some(20));
+    assert_eq!(members.snapshot().capacity(1), Some(20));
+    for id in ["e0", "learned"] {
+        members.set_learned_cap(id, 25).expect("known");
+    }
+    let snapshot = members.snapshot();
+    assert_eq!(
+        (snapshot.capacity(0), snapshot.capacity(1)),
+        (Some(7), Some(25))
+    );
+    let rebuilt = snapshot.record().rebuild().expect("each once");
+    assert_eq!(
+        (rebuilt.capacity(0), rebuilt.capacity(1)),
+        (Some(7), Some(25))
+    );
+    members.set_first_cap(None);
+    assert_eq!(members.snapshot().capacity(1), None);
+}

@@ -140,7 +140,7 @@ pub(super) const KEYS: &[Key] = &[
     now("cluster.*.dynamic_weights.blackout", DurationOrZero, "\"10s\"", "For how long an endpoint must have reported before its reports count."),
     now("cluster.*.dynamic_weights.expiry", Duration, "\"180s\"", "After so long without a report a weight goes back to the configured one, halfway every 30 s."),
     off("cluster.*.capacity", Table, "", "How much each endpoint takes at once. No limit when absent."),
-    now("cluster.*.capacity.peak", IntegerOrLater(1, 1_000_000, "auto"), "200", "The most requests in flight for each endpoint that says nothing itself."),
+    now("cluster.*.capacity.peak", IntegerOr(1, 1_000_000, "auto"), "200", "The most requests in flight for each endpoint that says nothing itself; \"auto\": learned from how long answers take, from 20 to 200."),
     now("cluster.*.capacity.stop", Number(0.001, 1.0), "0.56", "The share of the peak from which on an endpoint is left alone while others are less busy; strategies that choose by key keep a key's endpoint up to the peak."),
     now("cluster.*.capacity.resume", Share, "0.49", "The share of the peak at which it is asked like the others again; at most `stop`."),
     off("cluster.*.capacity.queue", Table, "", "Where requests wait when all endpoints are at their peak; `false`: they get 503."),

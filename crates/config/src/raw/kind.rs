@@ -31,8 +31,6 @@ pub(crate) enum Kind {
     Integer(u32, u32),
     /// Likewise, or this word.
     IntegerOr(u32, u32, &'static str),
-    /// Likewise, where that word is not supported yet.
-    IntegerOrLater(u32, u32, &'static str),
     /// A share of one.
     Share,
     /// A number in a range.
@@ -127,7 +125,7 @@ impl fmt::Display for Kind {
             Self::RetryCauses => {
                 "a list of \"connect\", \"reset\", \"timeout\", statuses like \"503\" and classes like \"5xx\""
             }
-            Self::Integer(least, most) | Self::IntegerOrLater(least, most, _) => {
+            Self::Integer(least, most) => {
                 return write!(f, "a whole number from {least} to {most}");
             }
             Self::IntegerOr(least, most, word) => {

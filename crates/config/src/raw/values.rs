@@ -123,10 +123,9 @@ impl Walk<'_> {
             Kind::OneOf(numbers) => numbers,
             _ => &[],
         };
-        let (least, most, not_yet) = match entry.kind {
-            Kind::Integer(least, most) | Kind::IntegerOr(least, most, _) => (least, most, ""),
-            Kind::IntegerOrLater(least, most, word) => (least, most, word),
-            _ => (0, u32::MAX, ""),
+        let (least, most) = match entry.kind {
+            Kind::Integer(least, most) | Kind::IntegerOr(least, most, _) => (least, most),
+            _ => (0, u32::MAX),
         };
         match entry.value.get_ref() {
             DeValue::Integer(number) => {
@@ -139,7 +138,6 @@ impl Walk<'_> {
                 }
                 self.wrong(&entry);
             }
-            DeValue::String(word) if !word.is_empty() && word == not_yet => self.later(&entry),
             _ => self.wrong(&entry),
         }
         None
@@ -239,12 +237,7 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
     let kind = entry.kind;
     let numeric = matches!(
         kind,
-        Kind::Integer(..)
-            | Kind::IntegerOr(..)
-            | Kind::IntegerOrLater(..)
-            | Kind::OneOf(_)
-            | Kind::Share
-            | Kind::Number(..)
+        Kind::Integer(..) | Kind::IntegerOr(..) | Kind::OneOf(_) | Kind::Share | Kind::Number(..)
     );
     let list = matches!(
         kind,

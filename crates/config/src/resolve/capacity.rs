@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_core::{Endpoint, Nanos, QueuePolicy, Watermarks};
+use toml::de::DeValue;
 
 use super::listener::PlacedListener;
 use crate::Mistake;
@@ -34,7 +35,7 @@ pub(super) fn capacity(
         return None;
     };
     let default = Capacity::default();
-    let peak = walk.integer(&section, "peak").map(Peak::Requests);
+    let peak = peak(walk, &section);
     let capacity = Capacity {
         peak: peak.unwrap_or(default.peak),
         watermarks: watermarks(walk, &section),
@@ -43,6 +44,16 @@ pub(super) fn capacity(
     warn_of_levels(walk, &section, &capacity, endpoints);
     warn_of_keys(walk, &section, strategy);
     Some(capacity)
+}
+
+fn peak(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Peak> {
+    let entry = section.get("peak")?;
+    if let DeValue::String(text) = entry.value.get_ref()
+        && walk.expand(&entry.value.span(), text)? == "auto"
+    {
+        return Some(Peak::Learned);
+    }
+    walk.integer(section, "peak").map(Peak::Requests)
 }
 
 fn watermarks(walk: &mut Walk<'_>, section: &Section<'_>) -> Watermarks {

@@ -432,8 +432,9 @@ pub(super) const CLUSTER: &[Case] = &[
         "8:12 error: cluster.web.timeout.response = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
         "9:8 error: cluster.web.timeout.idle: \"\" is not a duration",
     ]),
-    ("[cluster.web.capacity]\npeak = \"auto\"\nstop = 0", &[
-        "7:8 error: cluster.web.capacity.peak = \"auto\" is not supported yet",
+    ("[cluster.web.capacity]\npeak = \"auto\"", &[]),
+    ("[cluster.web.capacity]\npeak = \"some\"\nstop = 0", &[
+        "7:8 error: cluster.web.capacity.peak = \"some\" is not \"auto\" or a whole number from 1 to 1000000",
         "8:8 error: cluster.web.capacity.stop = 0 is not a number from 0.001 to 1",
     ]),
     ("[cluster.web.capacity]\nstop = 0.5\nresume = 0.6\nqueue = { size = 0, timeout = \"0s\" }", &[

@@ -1,6 +1,7 @@
 //! May this request go?
 
 mod capacity;
+mod concurrency;
 mod queue;
 mod retry_budget;
 mod room;
@@ -8,6 +9,7 @@ mod shed;
 
 pub(crate) use capacity::Upto;
 pub use capacity::{Levels, Watermarks};
+pub use concurrency::{LearnedLimit, Samples};
 pub use queue::{Line, Place as QueuePlace, QueuePolicy, Refused};
 pub use retry_budget::{RequestWindow, RetryBudget, RetryPolicy};
 pub use room::{Ask, Doors, Slot, Waiting, WaitingRoom};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use evenkeel_core::{
-    Nanos, Priority, RequestWindow, RetryPolicy, ShedReason, Signal, SignalSum, unpoisoned,
+    Nanos, Priority, RequestWindow, RetryPolicy, Samples, ShedReason, Signal, SignalSum, unpoisoned,
 };
 
 use super::attempts::{AttemptTotals, Attempts};
@@ -136,6 +136,17 @@ pub(crate) struct EndpointCounters {
     heard: Mutex<SignalSum>,
     /// What successful attempts took; only where somebody asks for it.
     attempts: OnceLock<Box<Attempts>>,
+    /// Answers that say how much it takes at once, until the control side takes them; only where that is
+    /// learned.
+    samples: AtomicSamples,
+}
+
+/// Answers since somebody took them.
+#[derive(Debug, Default)]
+struct AtomicSamples {
+    count: AtomicU64,
+    sum: AtomicU64,
+    in_flight: AtomicU64,
 }
 
 /// Adds to a counter that nobody else writes.
@@ -151,6 +162,27 @@ impl EndpointCounters {
     pub(crate) fn finish(&self, class: CodeClass, duration: Nanos) {
         add(&self.codes[class as usize], 1);
         self.durations.count(duration);
+    }
+
+    /// Counts an answer that says how much the endpoint takes at once. Only where that is learned: these
+    /// counts have two writers.
+    pub(crate) fn sample(&self, samples: Samples) {
+        let order = Ordering::Relaxed;
+        self.samples.count.fetch_add(samples.count, order);
+        self.samples.sum.fetch_add(samples.sum.0, order);
+        let in_flight = u64::from(samples.in_flight);
+        self.samples.in_flight.fetch_max(in_flight, order);
+    }
+
+    /// Takes what was counted so. An answer that comes meanwhile may be split over two takings.
+    pub(crate) fn take_samples<'a>(all: impl Iterator<Item = &'a Self>) -> Samples {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        let samples = |counters: &Self| Samples {
+            count: take(&counters.samples.count),
+            sum: Nanos(take(&counters.samples.sum)),
+            in_flight: take(&counters.samples.in_flight) as u32,
+        };
+        all.map(samples).fold(Samples::default(), Samples::and)
     }
 
     /// Counts an attempt that failed.

@@ -4,6 +4,7 @@ mod attempts;
 mod counters;
 mod decision_times;
 mod health;
+mod learning;
 mod overlay;
 mod record;
 mod shadow;

@@ -11,12 +11,13 @@ use evenkeel_core::health::{Cause, Health};
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Admin, Doors, DuplicateId, Endpoint, Levels, Membership, Nanos, Published, QueuePolicy,
-    RetryBudget, RetryPolicy, Serial, Signal, Standing, WaitingRoom, unpoisoned,
+    RetryBudget, RetryPolicy, Samples, Serial, Signal, Standing, WaitingRoom, unpoisoned,
 };
 
 use super::counters::{ClusterCounters, EndpointCounters, Histogram, Sheds, Totals};
 use super::decision_times::DecisionTimes;
 use super::health::HealthState;
+use super::learning::Learning;
 use super::overlay::Overrides;
 use super::shadow::{ShadowReport, Shadows};
 use super::site::Site;
@@ -56,6 +57,8 @@ pub(super) struct State {
     weighing: Option<Weighing>,
     /// Strategies that are evaluated beside the live one.
     shadows: Option<Shadows>,
+    /// Caps that are learned.
+    learning: Learning,
 }
 
 /// The counters that workers registered.
@@ -125,6 +128,7 @@ impl Cluster {
             targets: BTreeMap::new(),
             since: BTreeMap::new(),
             weighing: Weighing::configured(None, config.dynamic_weights),
+            learning: Learning::default(),
             overrides: Overrides::default(),
             shadows: Shadows::new(&config.name, &config.shadow, &config.strategy.build()),
             membership,
@@ -259,6 +263,30 @@ impl Cluster {
         let _ = self.change(|state| {
             let weighing = state.weighing.as_mut()?;
             weighing.weigh(&state.membership, now, heard).then_some(())
+        });
+    }
+
+    /// Learns how much endpoints take at once, if it is to be learned, and publishes another version when
+    /// that has moved.
+    pub(crate) fn follow_limits(&self, now: Nanos) {
+        if !self.published.load().policies.learns_caps {
+            return;
+        }
+        let counters = self.counters();
+        let endpoints = counters.endpoints.iter();
+        let samples = |(id, workers): (&Arc<str>, &Vec<Arc<EndpointCounters>>)| {
+            let workers = workers.iter().map(AsRef::as_ref);
+            (Arc::clone(id), EndpointCounters::take_samples(workers))
+        };
+        let heard: Vec<(Arc<str>, Samples)> = endpoints.map(samples).collect();
+        drop(counters);
+        let _ = self.change(|state| {
+            let State {
+                learning,
+                membership,
+                ..
+            } = state;
+            learning.learn(membership, heard, now).then_some(())
         });
     }
 

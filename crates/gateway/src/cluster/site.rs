@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evenkeel_config as config;
-use evenkeel_core::{Membership, Subset};
+use evenkeel_core::{LearnedLimit, Membership, Subset};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
@@ -52,6 +52,9 @@ impl Site {
         let subset = config.subset;
         membership.set_panic(config.panic);
         membership.set_key_policy(config.keys.policy);
+        let learns = |capacity: &config::Capacity| capacity.peak == config::Peak::Learned;
+        let first = config.capacity.as_ref().filter(|capacity| learns(capacity));
+        membership.set_first_cap(first.map(|_| LearnedLimit::INITIAL));
         membership.set_watermarks(config.capacity.map(|capacity| capacity.watermarks));
         membership.set_zone(self.zone.clone());
         membership.set_views(config.views.clone());

@@ -78,6 +78,8 @@ pub struct Policies {
     pub(crate) times_attempts: bool,
     /// Who waits when all endpoints are full, if anybody does.
     pub queue: Option<QueuePolicy>,
+    /// How much endpoints take at once is learned.
+    pub(crate) learns_caps: bool,
     /// How clients are kept at their endpoints.
     pub(crate) sticky: Option<Sticky>,
     /// Where the keys of requests come from.
@@ -158,6 +160,9 @@ impl Policies {
                 .outlier
                 .is_some_and(|outlier| outlier.latency_factor.is_some()),
             queue: cluster.capacity.and_then(|capacity| capacity.queue),
+            learns_caps: cluster
+                .capacity
+                .is_some_and(|capacity| capacity.peak == config::Peak::Learned),
             sticky: sticky.map(|sticky| Sticky::new(&cluster.name, sticky)),
             key_sources: cluster.keys.sources.as_slice().into(),
         }

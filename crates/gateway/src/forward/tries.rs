@@ -4,8 +4,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use evenkeel_core::{
-    Ask, Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Refused, Serial, ShedReason,
-    Signal, Slot, Waiting,
+    Ask, Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Refused, Samples, Serial,
+    ShedReason, Signal, Slot, Waiting,
 };
 use evenkeel_http1::ResponseHead;
 
@@ -161,6 +161,12 @@ impl<'v> Try<'v> {
             Outcome::TooMuch if policies.retry.lists(TOO_MANY_REQUESTS) => endpoint.counters.fail(),
             Outcome::TooMuch => endpoint.counters.turn_away(),
             Outcome::Cancelled => {}
+        }
+        if self.policies().learns_caps && outcome == Outcome::Success {
+            let took = now.since(self.lease.started());
+            let in_flight = self.lease.state().in_flight().count();
+            let samples = Samples::of(took, in_flight);
+            self.endpoint().counters.sample(samples);
         }
         self.lease.finish(outcome, now);
         if outcome == Outcome::Failure

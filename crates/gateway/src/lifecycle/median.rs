@@ -8,6 +8,20 @@ use std::time::Duration;
 use evenkeel_core::Published;
 
 use super::plan::Plan;
+use crate::clock::Clock;
+
+/// How often it is looked at how much endpoints take at once.
+const LIMITS: Duration = Duration::from_secs(1);
+
+/// Learns how much the endpoints of all clusters take at once, where that is to be learned, on and on.
+pub(super) async fn follow_limits(plan: &Published<Plan>, clock: Clock) {
+    loop {
+        tokio::time::sleep(LIMITS).await;
+        for cluster in &plan.load().clusters {
+            cluster.follow_limits(clock.now());
+        }
+    }
+}
 
 /// How often the medians are looked at.
 const INTERVAL: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use super::control::Control;
-use super::median::follow_medians;
+use super::median::{follow_limits, follow_medians};
 use super::plan::Plan;
 use super::restart::{Restarts, Task};
 use super::shared::Shared;
@@ -212,7 +212,10 @@ async fn mind(minded: Arc<Shared>) {
         }),
         restarts.keep(Task::Latencies, || {
             let shared = shared();
-            async move { follow_medians(&shared.plan).await }
+            async move {
+                let limits = follow_limits(&shared.plan, shared.clock);
+                tokio::join!(follow_medians(&shared.plan), limits);
+            }
         }),
         restarts.keep(Task::Weights, || {
             let shared = shared();

@@ -11,6 +11,7 @@ mod drain;
 mod ejection;
 mod failures;
 mod fields;
+mod gray;
 mod grpc_checks;
 mod health;
 mod hedging;

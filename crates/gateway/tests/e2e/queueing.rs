@@ -479,3 +479,34 @@ fn without_a_queue_nobody_waits() {
     assert_eq!(holder.response().status, 200);
     eventually("the slot is free", || !gateway.endpoint("a").saturated);
 }
+
+/// Nothing is configured but that it is to be learned: it begins at 20 and grows while answers are as quick
+/// as ever.
+#[test]
+fn a_peak_is_learned() {
+    let upstream = Upstream::answering(|_| Answer::ok("ok").after(Duration::from_millis(40)));
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.clusters[0].capacity = Some(Capacity {
+            peak: Peak::Learned,
+            ..Capacity::default()
+        });
+    });
+    assert_eq!(gateway.endpoint("a").capacity, Some(20));
+    let (address, done) = (gateway.address(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..30 {
+            scope.spawn(|| {
+                let mut client = RawClient::connect(address);
+                while !done.load(Ordering::Relaxed) {
+                    client.send(GET);
+                    assert_eq!(client.response().status, 200);
+                }
+            });
+        }
+        let grown = || gateway.endpoint("a").capacity > Some(20);
+        eventually("the cap has grown", grown);
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(upstream.most_waiting() <= 30);
+    gateway.assert_idle();
+}
