@@ -18,8 +18,9 @@ from gateway import Gateway
 from load import Load
 
 NAMES = "abcd"
-# What memory may grow by: allocators keep some of what was used at the busiest moment.
-MEMORY_FACTOR, MEMORY_MIB = 1.3, 8
+# What memory may grow by: allocators keep some of what was used at the busiest moment, and the last
+# 10,000 receipts stay, those of failed tries among them.
+MEMORY_FACTOR, MEMORY_MIB = 1.3, 24
 SETTLE_SECONDS = 60
 
 
