@@ -54,6 +54,8 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_log_dropped_total", "counter", 2),
             ("evenkeel_panic", "gauge", 2),
             ("evenkeel_probe_duration_seconds", "histogram", 2 * (19 + 2)),
+            ("evenkeel_queue_length", "gauge", 2),
+            ("evenkeel_queue_wait_seconds", "histogram", 2 * (19 + 2)),
             (
                 "evenkeel_request_duration_seconds",
                 "histogram",
@@ -61,6 +63,7 @@ async fn every_series_is_there_from_the_start() {
             ),
             ("evenkeel_requests_total", "counter", 4 * 6),
             ("evenkeel_retries_total", "counter", 2 * 3),
+            ("evenkeel_shed_total", "counter", 2 * 3 * 5),
             ("evenkeel_task_restarts_total", "counter", 6),
             ("evenkeel_upstream_connections", "gauge", 2 * 2),
         ]
