@@ -65,7 +65,6 @@ pub(crate) enum Sampler {
     Pareto(f64, f64),
     Uniform(f64, f64),
     /// Any of these, each as often as the others: sorted.
-    #[allow(dead_code, reason = "for what is fitted to a log")]
     Observed(Vec<f64>),
 }
 

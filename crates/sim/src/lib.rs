@@ -10,8 +10,11 @@
 mod assertion;
 mod builtin;
 mod chance;
+mod claims;
 mod engine;
+mod fuzz;
 mod load_check;
+mod replay;
 mod report;
 mod run;
 mod sweep;
@@ -20,8 +23,13 @@ mod world;
 
 pub use assertion::Assertion;
 pub use builtin::{BUILT_IN, BuiltIn};
+pub use claims::{CapacityAt, Claim, capacities, claims};
+pub use fuzz::random_scenario;
 pub use load_check::impossible_load;
-pub use report::{Figures, Imbalance, to_json};
+pub use replay::{
+    Answer, Interval, LogError, Question, Recorded, Row, answer_to_json, read_log, what_if,
+};
+pub use report::{Figures, Imbalance, Page, Picture, pictures, to_html, to_json};
 pub use run::{CLAIRVOYANT, Comparison, Options, compare};
 pub use sweep::{Point, Sweep, SweepResult};
 pub use tally::{Counts, EndpointCounts, Happening, Histogram, Sample, StageCounts, Tally};

@@ -7,6 +7,7 @@ use std::thread;
 use evenkeel_config::Scenario;
 use evenkeel_core::unpoisoned;
 
+use crate::chance::Sampler;
 use crate::engine::{Chooser, Engine, Order};
 use crate::tally::Tally;
 
@@ -65,7 +66,24 @@ pub fn compare(
     options: &Options,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Comparison {
-    let orders = orders(scenario, options.seed);
+    compare_fitted(scenario, &[], options, progress)
+}
+
+/// What is known of a backend from elsewhere than the scenario.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    pub(crate) id: String,
+    pub(crate) service: Sampler,
+}
+
+/// Runs every variant with backends, in the order of the scenario, of which more is known.
+pub(crate) fn compare_fitted(
+    scenario: &Scenario,
+    fitted: &[Fitted],
+    options: &Options,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Comparison {
+    let orders = orders(scenario, fitted, options.seed);
     let done: Vec<Mutex<(f64, Option<Tally>)>> = orders.iter().map(|_| Mutex::default()).collect();
     let next = AtomicUsize::new(0);
     let tell = || {
@@ -103,16 +121,17 @@ pub fn compare(
     }
 }
 
-fn orders(scenario: &Scenario, seed: u64) -> Vec<Order<'_>> {
+fn orders<'s>(scenario: &'s Scenario, fitted: &'s [Fitted], seed: u64) -> Vec<Order<'s>> {
     let variants = scenario.variants.iter();
     let order = |variant| Order {
         scenario,
+        fitted,
         variant,
         label: variant.label.clone(),
         chooser: Chooser::Core,
         seed,
     };
-    let mut orders: Vec<Order<'_>> = variants.map(order).collect();
+    let mut orders: Vec<Order<'s>> = variants.map(order).collect();
     if scenario.references {
         let first = orders[0].clone();
         orders.push(Order {

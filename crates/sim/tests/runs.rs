@@ -97,7 +97,7 @@ fn no_law_is_broken_when_everything_happens() {
     for tally in &comparison.results {
         let counts = &tally.counts;
         assert_eq!(counts.requests, 3000, "{}", tally.label);
-        assert!(counts.well > 2000 && counts.failed > 0, "{}", tally.label);
+        assert!(counts.well > 2000, "{}", tally.label);
         assert!(tally.retries > 0, "{}", tally.label);
     }
 }
@@ -122,4 +122,43 @@ fn a_run_is_the_same_everywhere() {
     let text = serde_json::to_string_pretty(&json).expect("a tree of numbers");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/small.json");
     evenkeel_testkit::golden(path, &text);
+}
+
+/// Scenarios by chance; one that breaks a law is told by its seed.
+#[test]
+fn a_hundred_scenarios_by_chance_break_no_law() {
+    for seed in 0..100 {
+        let text = evenkeel_sim::random_scenario(seed);
+        let scenario = scenario(&text);
+        let broken: Vec<String> = run(&scenario, seed, 2).violations().collect();
+        assert_eq!(broken, Vec::<String>::new(), "seed {seed}\n{text}");
+    }
+}
+
+/// The page needs nothing else, and says all that is known.
+#[test]
+fn the_report_is_one_page() {
+    let scenario = scenario(EVERYTHING);
+    let comparison = run(&scenario, 1, 2);
+    let page = page(&comparison);
+    assert!(page.contains("<title>&lt;test&gt;, simulated</title>"));
+    for tally in comparison.results.iter().chain(&comparison.references) {
+        assert!(page.contains(&tally.label), "{}", tally.label);
+    }
+    for word in ["src=", "href=", "@import", "<script", "NaN", "inf\""] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.matches("<svg").count() >= 4);
+    assert_eq!(page, self::page(&run(&scenario, 1, 1)));
+}
+
+fn page(comparison: &Comparison) -> String {
+    evenkeel_sim::to_html(&evenkeel_sim::Page {
+        name: "<test>",
+        about: "",
+        expected: "",
+        source: "[load]",
+        comparison,
+        claims: &[],
+    })
 }

@@ -1,17 +1,18 @@
 //! `evenkeel sim`: the deterministic simulator.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use evenkeel_config::{LoadError, Scenario, StrategyChoice, Variant, load_scenario};
 use evenkeel_sim::{
-    Assertion, BUILT_IN, BuiltIn, Comparison, Options, Sweep, compare, impossible_load, to_json,
+    Assertion, BUILT_IN, BuiltIn, Comparison, Options, Page, Sweep, Tally, capacities, claims,
+    compare, impossible_load, pictures, to_html, to_json,
 };
 use serde_json::{Value, json};
 
 use super::serve::refused;
 use crate::exit::Failure;
 use crate::output::Format;
-use crate::simulation::{Progress, Text};
+use crate::simulation::{Progress, Text, claims_text};
 use crate::table::Table;
 use crate::{Outcome, output};
 
@@ -53,6 +54,14 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "RANGE")]
     sweep: Option<Sweep>,
 
+    /// Write a page with pictures too
+    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
+    report: Option<PathBuf>,
+
+    /// Write the pictures of that page as SVG files into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "sweep")]
+    pictures: Option<PathBuf>,
+
     /// How to print the results
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -66,7 +75,7 @@ impl Sim {
         if self.show {
             return show(named);
         }
-        let mut scenario = find(named)?;
+        let (mut scenario, source) = find(named)?;
         choose(&mut scenario, &self.strategies)?;
         if let Some(sweep) = &self.sweep {
             return self.run_sweep(sweep, named, &scenario);
@@ -77,13 +86,27 @@ impl Sim {
         }
         let progress = Progress::new(named);
         let comparison = compare(&scenario, &self.options(), &|share| progress.tell(share));
+        let capacities = capacities(named, &scenario, &self.options());
+        let claims = claims(named, &comparison, &capacities);
         progress.end();
+        let page = Page {
+            name: named,
+            about: &scenario.about,
+            expected: &scenario.expected,
+            source: &source,
+            comparison: &comparison,
+            claims: &claims,
+        };
+        write_pages(self.report.as_deref(), self.pictures.as_deref(), &page)?;
         match self.format {
             Format::Json => output::print_json(&to_json(named, &comparison))?,
-            Format::Text => output::print(&Text::new(named, &scenario, &comparison).render())?,
+            Format::Text => {
+                let text = Text::new(named, &scenario, &comparison).render();
+                output::print(&(text + &claims_text(&claims)))?;
+            }
         }
         in_order(&comparison)?;
-        self.judge(&comparison)
+        judge(&self.assertions, &comparison.results)
     }
 
     fn options(&self) -> Options {
@@ -138,24 +161,45 @@ impl Sim {
         }
         Ok(())
     }
+}
 
-    fn judge(&self, comparison: &Comparison) -> Outcome {
-        let mut broken = Vec::new();
-        for assertion in &self.assertions {
-            broken.extend(
-                assertion
-                    .broken_by(&comparison.results)
-                    .map_err(Failure::usage)?,
-            );
-        }
-        let Some(first) = broken.first() else {
-            return Ok(());
-        };
-        for line in &broken[1..] {
-            output::say(&format!("evenkeel: {line}\n"));
-        }
-        Err(Failure::assertion(first))
+/// Demands that all assertions hold.
+pub(crate) fn judge(assertions: &[Assertion], results: &[Tally]) -> Outcome {
+    let mut broken = Vec::new();
+    for assertion in assertions {
+        broken.extend(assertion.broken_by(results).map_err(Failure::usage)?);
     }
+    let Some(first) = broken.first() else {
+        return Ok(());
+    };
+    for line in &broken[1..] {
+        output::say(&format!("evenkeel: {line}\n"));
+    }
+    Err(Failure::assertion(first))
+}
+
+/// Writes the page of results, and its pictures, where they are asked for.
+pub(crate) fn write_pages(
+    report: Option<&Path>,
+    folder: Option<&Path>,
+    page: &Page<'_>,
+) -> Outcome {
+    let write = |path: &Path, text: &str| {
+        std::fs::write(path, text)
+            .map_err(|error| Failure::runtime(format!("cannot write {}: {error}", path.display())))
+    };
+    if let Some(path) = report {
+        write(path, &to_html(page))?;
+    }
+    if let Some(folder) = folder {
+        for picture in pictures(page.comparison) {
+            write(
+                &folder.join(format!("{}.svg", picture.name)),
+                &picture.file(),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// What must never happen is a mistake of ours, whatever the scenario.
@@ -169,10 +213,10 @@ fn in_order(comparison: &Comparison) -> Outcome {
     }
 }
 
-/// A built-in scenario, or the one in a file.
-fn find(named: &str) -> Result<Scenario, Failure> {
+/// A built-in scenario, or the one in a file, with its text.
+fn find(named: &str) -> Result<(Scenario, String), Failure> {
     if let Some(built_in) = BuiltIn::find(named) {
-        return Ok(built_in.scenario());
+        return Ok((built_in.scenario(), built_in.text.to_owned()));
     }
     let path = Path::new(named);
     let is_name = !named.contains(['/', '.']) && !path.exists();
@@ -185,7 +229,9 @@ fn find(named: &str) -> Result<Scenario, Failure> {
     match load_scenario(path) {
         Ok((scenario, report)) => {
             output::say(&report.render_text(output::stderr_colours()));
-            Ok(scenario)
+            // It was there a moment ago; the page can do without.
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            Ok((scenario, text))
         }
         Err(error @ (LoadError::Invalid(_) | LoadError::Unreadable(_))) => Err(refused(error)),
     }

@@ -242,6 +242,12 @@ impl OwnedLease {
         self.index as usize
     }
 
+    /// When the endpoint was chosen.
+    #[must_use]
+    pub fn started(&self) -> Nanos {
+        self.started
+    }
+
     /// Why the strategy's own proposal was not taken, if it was not.
     #[must_use]
     pub fn fallback(&self) -> Option<Fallback> {

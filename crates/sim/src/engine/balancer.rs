@@ -10,6 +10,7 @@ use evenkeel_core::{
 };
 
 use super::server::ServerSpec;
+use super::weights::Weighing;
 
 /// How often medians are looked at, as in the gateway.
 pub(super) const MEDIAN_INTERVAL: Nanos = Nanos::from_secs(5);
@@ -29,6 +30,8 @@ pub(super) struct Balancer {
     hasher: Option<Hasher>,
     /// How many endpoints may be chosen.
     pub(super) eligible: usize,
+    /// Its weights, where they follow what endpoints say.
+    pub(super) weighing: Option<Weighing>,
 }
 
 impl Balancer {
@@ -64,6 +67,7 @@ impl Balancer {
             window: RequestWindow::new(&cluster.retry.budget),
             hasher,
             eligible: 0,
+            weighing: cluster.dynamic_weights.as_ref().map(Weighing::new),
         }
     }
 

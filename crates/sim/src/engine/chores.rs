@@ -11,15 +11,20 @@ use crate::tally::Sample;
 /// The most backends whose state is kept for pictures.
 const PICTURED_MAX: usize = 64;
 
+/// After so many looks at the state the next ones come half as often.
+const LOOKS: u64 = 500;
+
 /// What a balancer does from time to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
     /// Follows the median latency of its endpoints.
     Median = 0,
+    /// Works out its weights.
+    Weights = 1,
 }
 
 impl Chore {
-    pub(super) const ALL: [Self; 1] = [Self::Median];
+    pub(super) const ALL: [Self; 2] = [Self::Median, Self::Weights];
 
     fn of(number: u8) -> Self {
         Self::ALL[usize::from(number)]
@@ -31,6 +36,10 @@ impl Engine<'_> {
     fn every(&self, chore: Chore) -> Option<Nanos> {
         match chore {
             Chore::Median => Some(MEDIAN_INTERVAL),
+            Chore::Weights => {
+                let settings = self.cluster.dynamic_weights.as_ref()?;
+                Some(Nanos::from(settings.interval))
+            }
         }
     }
 
@@ -51,6 +60,7 @@ impl Engine<'_> {
         let known = Chore::of(chore);
         match known {
             Chore::Median => self.balancers[balancer as usize].follow_median(),
+            Chore::Weights => self.balancers[balancer as usize].weigh(self.now),
         }
         if let Some(every) = self.every(known) {
             let event = Event::Tick { balancer, chore };
@@ -60,7 +70,12 @@ impl Engine<'_> {
 
     /// Looks at the state, for pictures and queue lengths.
     pub(super) fn sample(&mut self) {
-        let every = self.sample_every();
+        self.record.looks += 1;
+        let every = match self.scenario.load.sample {
+            Some(every) => Nanos::from(every),
+            // What goes on for longer than it was thought to is looked at less often.
+            None => Nanos(self.sample_every().0 << (self.record.looks / LOOKS).min(30)),
+        };
         self.agenda.plan(self.now + every, Event::Sample);
         if self.counting {
             for server in &self.servers {

@@ -39,6 +39,8 @@ pub(super) enum Event {
         in_flight: u32,
         latency: Nanos,
     },
+    /// Backends work out how busy they have been.
+    Report,
     /// The state is looked at.
     Sample,
     /// From here on things count.

@@ -101,6 +101,7 @@ impl Engine<'_> {
             // Who never heard of it has nothing to forget.
             let _ = balancer.membership.remove(&spec.id);
         }
+        balancer.settle_weights();
         balancer.publish();
     }
 

@@ -12,6 +12,9 @@ use crate::chance;
 /// Whom an error does not make think asks again after this at the earliest, or time would stand still.
 const AFTER_ERROR: Nanos = Nanos::from_millis(1);
 
+/// The status by which an endpoint says that this is too much for it.
+const TOO_MANY_REQUESTS: u16 = 429;
+
 /// Why a try came to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
@@ -50,6 +53,7 @@ impl Engine<'_> {
         record.seen_sum += u128::from(record.present);
         record.seen_count += 1;
         record.present += 1;
+        record.last_begun = self.now;
         self.ask(balancer, caller, seed, key);
     }
 
@@ -257,12 +261,26 @@ impl Engine<'_> {
         }
         let outcome = match failure {
             None => Outcome::Success,
+            // As the gateway has it: too much for the endpoint is no failure in a row.
+            Some(Failure::Status(TOO_MANY_REQUESTS)) => Outcome::TooMuch,
             Some(_) => Outcome::Failure,
         };
-        if let Some(lease) = request.lease.take() {
-            lease.finish(outcome, self.now);
-            self.record.released += 1;
+        let Some(lease) = request.lease.take() else {
+            return;
+        };
+        let (number, backend) = (request.balancer as usize, request.server);
+        let balancer = &mut self.balancers[number];
+        if balancer.weighing.is_some() {
+            let server = &mut self.servers[backend as usize];
+            if matches!(failure, None | Some(Failure::Status(_))) {
+                server.answers += 1;
+                server.errors += u64::from(failure.is_some());
+                balancer.hear_report(backend, server.report);
+            }
+            balancer.hear_answer(backend, self.now.since(lease.started()), outcome);
         }
+        lease.finish(outcome, self.now);
+        self.record.released += 1;
     }
 
     /// Sends a request elsewhere after a failure, if that is allowed and there is somewhere. By the

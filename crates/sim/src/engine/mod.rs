@@ -17,6 +17,7 @@ mod request;
 mod server;
 mod slab;
 mod summary;
+mod weights;
 mod work;
 
 use std::time::Duration;
@@ -25,6 +26,7 @@ use evenkeel_config::{Cluster, Law, Scenario, Source, Variant};
 use evenkeel_core::{Nanos, Rng};
 
 use crate::chance::Sampler;
+use crate::run::Fitted;
 use crate::tally::{Counts, Happening, Sample, StageCounts, Tally};
 use crate::world::World;
 use arrivals::Stream;
@@ -62,6 +64,7 @@ pub(crate) enum Chooser {
 #[derive(Clone, Debug)]
 pub(crate) struct Order<'s> {
     pub(crate) scenario: &'s Scenario,
+    pub(crate) fitted: &'s [Fitted],
     pub(crate) variant: &'s Variant,
     pub(crate) label: String,
     pub(crate) chooser: Chooser,
@@ -117,6 +120,10 @@ struct Record {
     happenings: Vec<Happening>,
     violations: Vec<String>,
     events: u64,
+    /// How often the state was looked at.
+    looks: u64,
+    /// When the last request of the world came.
+    last_begun: Nanos,
     /// Requests of the world that have no answer yet, over time: the two sides of Little's law.
     present: u64,
     present_since: Nanos,
@@ -131,12 +138,17 @@ impl<'s> Engine<'s> {
     pub(crate) fn new(order: Order<'s>) -> Self {
         let Order {
             scenario,
+            fitted,
             variant,
             label,
             chooser,
             seed,
         } = order;
-        let world = World::new(scenario, seed);
+        let mut world = World::new(scenario, seed);
+        for (server, fitted) in world.servers.iter_mut().zip(fitted) {
+            server.id.clone_from(&fitted.id);
+            server.service = fitted.service.clone();
+        }
         let keys = world
             .keys
             .as_ref()
@@ -267,6 +279,11 @@ impl<'s> Engine<'s> {
                 in_flight,
                 latency,
             } => self.hear_load(balancer, backend, in_flight, latency),
+            Event::Report => {
+                self.renew_reports();
+                self.agenda
+                    .plan(self.now + weights::REPORT_INTERVAL, Event::Report);
+            }
             Event::Sample => self.sample(),
             Event::WarmedUp => self.count_from_here(),
         }
@@ -299,6 +316,9 @@ impl<'s> Engine<'s> {
         }
         let every = self.sample_every();
         self.agenda.plan(every, Event::Sample);
+        if self.cluster.dynamic_weights.is_some() {
+            self.agenda.plan(weights::REPORT_INTERVAL, Event::Report);
+        }
         self.begin_users();
         self.next_arrival = self.stream.as_mut().and_then(Stream::next);
     }

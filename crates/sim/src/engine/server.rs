@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use evenkeel_core::{Nanos, Rng};
+use evenkeel_core::{Nanos, Rng, Signal};
 
 use super::cache::KeyCache;
 use super::estimate::Estimate;
@@ -94,6 +94,14 @@ pub(crate) struct ServerTally {
     pub(crate) busy_area: f64,
 }
 
+/// Sums as they were when a backend last said anything of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SinceReport {
+    pub(super) busy: f64,
+    pub(super) answers: u64,
+    pub(super) errors: u64,
+}
+
 /// A backend.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -109,6 +117,13 @@ pub(crate) struct Server {
     pub(super) sharing: Sharing,
     pub(super) cache: Option<KeyCache>,
     pub(super) estimate: Estimate,
+    /// Busy slots or cores over time, answers and errors, from the beginning.
+    pub(super) all_busy: f64,
+    pub(super) answers: u64,
+    pub(super) errors: u64,
+    /// What these were when it last said anything of itself, and what it says.
+    pub(super) since_report: SinceReport,
+    pub(super) report: Option<Signal>,
     /// The balancers for its calls, in their order.
     pub(super) sidecars: Vec<u32>,
     /// When each slot will be free, for the balancer that knows everything.
@@ -123,6 +138,11 @@ impl Server {
                 .as_ref()
                 .map(|(size, _)| KeyCache::new(*size, keys)),
             estimate: Estimate::default(),
+            all_busy: 0.0,
+            answers: 0,
+            errors: 0,
+            since_report: SinceReport::default(),
+            report: None,
             spec,
             conditions: Conditions::default(),
             tally: ServerTally::default(),
@@ -148,7 +168,9 @@ impl Server {
             } else {
                 f64::from(self.running)
             };
-            self.tally.busy_area += busy.min(self.spec.cores) * span;
+            let busy = busy.min(self.spec.cores) * span;
+            self.tally.busy_area += busy;
+            self.all_busy += busy;
         }
     }
 

@@ -21,6 +21,7 @@ impl Engine<'_> {
             strategy: self.cluster.strategy.name().to_owned(),
             span: self.now,
             counted,
+            traffic: record.last_begun.since(self.counting_since),
             counts: record.counts,
             stages: record.stages,
             retries: record.retries,

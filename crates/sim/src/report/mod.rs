@@ -1,11 +1,17 @@
 //! What people and programs read of a comparison.
 
+mod chart;
 mod figures;
+mod html;
 mod json;
+mod pictures;
 
+pub(crate) use figures::round;
 pub use figures::{Figures, Imbalance};
+pub use html::{Page, to_html};
 pub(crate) use json::result;
 pub use json::to_json;
+pub use pictures::{Picture, pictures};
 
 /// The names of the figures that can be asserted on.
 pub(crate) fn figure_names() -> &'static [&'static str] {

@@ -104,6 +104,8 @@ pub struct Tally {
     pub span: Nanos,
     /// Likewise.
     pub counted: Nanos,
+    /// How long traffic came in the time that counts.
+    pub traffic: Nanos,
     /// What became of requests.
     pub counts: Counts,
     /// For each stage, if there are several.

@@ -1,8 +1,8 @@
-//! `evenkeel replay`: what a decision log says, made again.
+//! What a decision log says, made again.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evenkeel_receipts::{StrategyCount, Verifier};
 use serde_json::{Value, json};
@@ -15,36 +15,14 @@ use crate::{Outcome, output};
 /// How many lines that do not hold are told one by one.
 const TOLD_MAX: usize = 10;
 
-/// Make the decisions of a log again
-///
-/// The log is a file of `log.decision`. Exit code 4 when one decision does not hold.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Replay {
-    /// The decision log
-    log: PathBuf,
-
-    /// Derive each decision from its receipt, and report the number that differ
-    #[arg(long, required = true)]
-    verify: bool,
-
-    /// How to print the result
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-}
-
-impl Replay {
-    pub(crate) fn run(self) -> Outcome {
-        verify(&self.log, self.format)
-    }
-}
-
 /// A line that does not hold.
 struct Wrong {
     line: usize,
     why: String,
 }
 
-fn verify(path: &Path, format: Format) -> Outcome {
+/// Derives each decision from its receipt, and says how many differ.
+pub(super) fn verify(path: &Path, format: Format) -> Outcome {
     let unreadable = |error: std::io::Error| {
         let path = path.display();
         Failure::runtime(format!("the decision log {path} cannot be read: {error}"))

@@ -1,0 +1,353 @@
+//! Questions to a log, and their answers with what is not known of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use evenkeel_config::{
+    Amount, Arrival, Arrivals, Backend, Cluster, Discipline, Fault, FaultKind, Keys, Law, Load,
+    Scenario, Source, Stage, Variant,
+};
+
+use super::fit::Fit;
+use super::log::Recorded;
+use crate::report::Figures;
+use crate::run::{Fitted, Options, compare_fitted};
+use crate::tally::{Counts, Tally};
+
+/// A model whose p99 is further from the log's than this is no ground for answers.
+const OFF_MAX: f64 = 0.15;
+
+/// What is asked of a log.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The clusters to compare: strategies and policies.
+    pub variants: Vec<Variant>,
+    /// Endpoints that are left out.
+    pub without: Vec<String>,
+    /// Other weights than those of the log.
+    pub weights: BTreeMap<String, u16>,
+    /// The share of requests that the log holds, above 0.
+    pub sample: f64,
+    /// From how many runs intervals are told, at least 2.
+    pub seeds: u64,
+}
+
+/// A figure with the range that holds its mean with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The mean over all runs.
+    pub mean: f64,
+    /// The range.
+    pub low: f64,
+    /// The range.
+    pub high: f64,
+}
+
+/// What a variant would have come to.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its label.
+    pub label: String,
+    /// The run with the first seed.
+    pub first: Tally,
+    /// Each figure over all runs, by its name in results.
+    pub figures: Vec<(&'static str, Interval)>,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What the log itself holds.
+    pub recorded: Counts,
+    /// What the variants would have come to.
+    pub rows: Vec<Row>,
+    /// What the log cannot support.
+    pub warnings: Vec<String>,
+}
+
+/// The figures that intervals are told of.
+const FIGURES: [&str; 8] = [
+    "mean",
+    "p50",
+    "p90",
+    "p99",
+    "p999",
+    "failure_rate",
+    "max_over_mean",
+    "throughput",
+];
+
+/// Fits the log, and runs its arrivals again under each variant.
+///
+/// # Errors
+///
+/// When an endpoint is named that the log does not know, or none is left.
+pub fn what_if(
+    log: &Recorded,
+    question: &Question,
+    options: &Options,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Result<Answer, String> {
+    check_names(log, question)?;
+    let mut warnings = Vec::new();
+    let mut fits: Vec<(String, Fit)> = Vec::new();
+    for (id, tries) in &log.tries {
+        match Fit::of(id, tries) {
+            Some(fit) => fits.push((id.clone(), fit)),
+            None => warnings.push(format!("{id} answered nothing well: it is left out")),
+        }
+    }
+    let all = fits.len();
+    fits.retain(|(id, _)| !question.without.contains(id));
+    if fits.is_empty() {
+        return Err("no endpoint is left".to_owned());
+    }
+    warn(log, question, &fits, all, &mut warnings);
+    let scenario = scenario(log, question, &fits);
+    let fitted: Vec<Fitted> = fits
+        .iter()
+        .map(|(id, fit)| Fitted {
+            id: id.clone(),
+            service: fit.service.clone(),
+        })
+        .collect();
+    let seeds = question.seeds.max(2);
+    let mut runs: Vec<Vec<Tally>> = Vec::new();
+    for run in 0..seeds {
+        let options = Options {
+            seed: options.seed.wrapping_add(run),
+            ..*options
+        };
+        let tell = |share: f64| progress((run as f64 + share) / seeds as f64);
+        runs.push(compare_fitted(&scenario, &fitted, &options, &tell).results);
+    }
+    let rows = (0..scenario.variants.len())
+        .map(|at| row(&runs, at))
+        .collect();
+    let recorded = recorded(log);
+    let mut answer = Answer {
+        recorded,
+        rows,
+        warnings,
+    };
+    compare_with_log(log, question, &mut answer);
+    Ok(answer)
+}
+
+fn check_names(log: &Recorded, question: &Question) -> Result<(), String> {
+    let named = question.without.iter().chain(question.weights.keys());
+    for id in named {
+        if !log.tries.contains_key(id) {
+            let hint = evenkeel_core::did_you_mean(id, log.endpoints());
+            let known: Vec<&str> = log.endpoints().collect();
+            return Err(format!(
+                "the log has no endpoint {id:?}{hint}, it has {}",
+                known.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn warn(
+    log: &Recorded,
+    question: &Question,
+    fits: &[(String, Fit)],
+    all: usize,
+    warnings: &mut Vec<String>,
+) {
+    for (_, fit) in fits {
+        warnings.extend(fit.warnings.iter().cloned());
+    }
+    if log.decisions > 0 && question.sample >= 1.0 {
+        warnings.push(
+            "a decision log holds a part of the requests unless log.decision.sample is 1: say --sample SHARE if it does"
+                .to_owned(),
+        );
+    }
+    if question.sample < 1.0 {
+        warnings.push("a log of a part of the requests does not show how they came together: they are made to come by chance".to_owned());
+    }
+    if log.cut {
+        warnings.push("the log has more lines than are read: the rest is left out".to_owned());
+    }
+    let unlimited: Vec<&str> = fits
+        .iter()
+        .filter(|(_, fit)| fit.slots.is_none())
+        .map(|(id, _)| id.as_str())
+        .collect();
+    let moves = fits.len() < all || !question.weights.is_empty();
+    if moves && !unlimited.is_empty() {
+        let most = fits.iter().map(|(_, fit)| fit.most).max().unwrap_or(0);
+        warnings.push(format!(
+            "the log does not show where {} would begin to wait (at most {most} requests were in one at once): with more traffic they may be slower than told here",
+            unlimited.join(", ")
+        ));
+    }
+}
+
+fn scenario(log: &Recorded, question: &Question, fits: &[(String, Fit)]) -> Scenario {
+    let mut keys: BTreeMap<u64, u64> = BTreeMap::new();
+    let arrival = |request: &super::log::Request| {
+        let next = keys.len() as u64;
+        Arrival {
+            at: request.at,
+            key: request.key.map(|key| *keys.entry(key).or_insert(next)),
+        }
+    };
+    let trace: Vec<Arrival> = log.requests.iter().map(arrival).collect();
+    let span = trace.last().map_or(1, |last| last.at).max(1);
+    let rate = trace.len() as f64 * 1e9 / span as f64 / question.sample;
+    let arrivals = match question.sample < 1.0 {
+        true => Arrivals::Poisson,
+        false => Arrivals::Trace(trace),
+    };
+    let requests = (log.requests.len() as f64 / question.sample).min(5e6) as u64;
+    Scenario {
+        about: String::new(),
+        expected: String::new(),
+        references: false,
+        load: Load {
+            amount: Amount::Requests(requests),
+            warmup: Duration::ZERO,
+            source: Source::Open {
+                arrivals,
+                stages: vec![Stage {
+                    rate,
+                    lasting: Duration::MAX,
+                }],
+            },
+            clients: 1,
+            strategy: None,
+            zone: None,
+            keys: (!keys.is_empty()).then(|| Keys::Uniform(keys.len() as u32)),
+            entry: None,
+            discovery_delay: Law::Constant(Duration::ZERO),
+            probes: 0,
+            probe_delay: Law::Constant(Duration::ZERO),
+            sample: None,
+        },
+        backends: fits
+            .iter()
+            .map(|(id, fit)| backend(log, question, id, fit))
+            .collect(),
+        faults: (0..)
+            .zip(fits)
+            .filter_map(|(at, (_, fit))| errors(at, fit))
+            .collect(),
+        base: Cluster::new("replay"),
+        variants: question.variants.clone(),
+    }
+}
+
+fn backend(log: &Recorded, question: &Question, id: &str, fit: &Fit) -> Backend {
+    let weight = question.weights.get(id).or(log.weights.get(id));
+    Backend {
+        name: "endpoint".to_owned(),
+        count: 1,
+        // What is fitted takes its place.
+        service: Law::Constant(Duration::from_nanos(fit.service.mean() as u64)),
+        concurrency: fit.slots,
+        spread: None,
+        discipline: Discipline::Fifo,
+        queue: None,
+        weight: weight.copied().unwrap_or(1),
+        zone: None,
+        tier: 0,
+        capacity: None,
+        calls: Vec::new(),
+        cache: None,
+        absent: false,
+    }
+}
+
+fn errors(backend: u32, fit: &Fit) -> Option<Fault> {
+    (fit.errors > 0.0).then(|| Fault {
+        at: Duration::ZERO,
+        lasting: None,
+        every: None,
+        backends: vec![backend],
+        clients: None,
+        kind: FaultKind::Errors {
+            share: fit.errors,
+            status: 500,
+            after: Duration::from_secs_f64(fit.error_ms.clamp(0.0, 3.6e6) / 1e3),
+        },
+    })
+}
+
+fn row(runs: &[Vec<Tally>], at: usize) -> Row {
+    let first = runs[0][at].clone();
+    let figures = FIGURES.iter().map(|name| {
+        let all: Vec<f64> = runs.iter().filter_map(|run| run[at].figure(name)).collect();
+        (*name, interval(&all))
+    });
+    Row {
+        label: first.label.clone(),
+        figures: figures.collect(),
+        first,
+    }
+}
+
+/// Student's t for 95 % of both sides, by the number of runs less one.
+const STUDENT: [f64; 10] = [
+    12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+];
+
+fn interval(all: &[f64]) -> Interval {
+    let n = all.len().max(1) as f64;
+    let mean = all.iter().sum::<f64>() / n;
+    let squares: f64 = all
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
+    let deviation = (squares / (n - 1.0).max(1.0)).sqrt();
+    let t = STUDENT
+        .get(all.len().saturating_sub(2))
+        .copied()
+        .unwrap_or(2.0);
+    let half = t * deviation / n.sqrt();
+    Interval {
+        mean,
+        low: (mean - half).max(0.0),
+        high: mean + half,
+    }
+}
+
+fn recorded(log: &Recorded) -> Counts {
+    let mut counts = Counts::default();
+    for request in &log.requests {
+        counts.requests += 1;
+        if request.failed {
+            counts.failed += 1;
+        } else {
+            counts.well += 1;
+            counts
+                .latency
+                .add(evenkeel_core::Nanos((request.took_ms * 1e6) as u64));
+        }
+    }
+    counts
+}
+
+/// The row of the log's own strategy must come to what the log holds, or the model is not right.
+fn compare_with_log(log: &Recorded, question: &Question, answer: &mut Answer) {
+    let asked_otherwise = !question.without.is_empty() || !question.weights.is_empty();
+    let own = answer
+        .rows
+        .iter()
+        .find(|row| Some(row.label.as_str()) == log.strategy());
+    let Some(own) = own.filter(|_| !asked_otherwise) else {
+        return;
+    };
+    let theirs = Figures::of(&answer.recorded);
+    let ours = Figures::of(&own.first.counts);
+    for (name, theirs, ours) in [("p50", theirs.p50, ours.p50), ("p99", theirs.p99, ours.p99)] {
+        let off = ours / theirs.max(1e-9) - 1.0;
+        if off.abs() > OFF_MAX {
+            answer.warnings.push(format!(
+                "the model does not meet the log: under its own strategy {name} is {ours} ms in the model and {theirs} ms in the log"
+            ));
+        }
+    }
+}
