@@ -5,10 +5,11 @@ use std::sync::Arc;
 use evenkeel_config::Cluster;
 use evenkeel_core::hash::Hasher;
 use evenkeel_core::{
-    Endpoint, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease, PickContext, Picker,
-    PickerSeed, RequestWindow, RetryBudget, Snapshot, Standing, Subset,
+    Attempts, Endpoint, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease, PickContext, Picker,
+    PickerSeed, RequestWindow, RetryBudget, Serial, Snapshot, Standing, Subset,
 };
 
+use super::minding::Minding;
 use super::server::ServerSpec;
 use super::weights::Weighing;
 
@@ -32,6 +33,8 @@ pub(super) struct Balancer {
     pub(super) eligible: usize,
     /// Its weights, where they follow what endpoints say.
     pub(super) weighing: Option<Weighing>,
+    /// What it knows of their health.
+    pub(super) minding: Minding,
 }
 
 impl Balancer {
@@ -67,6 +70,7 @@ impl Balancer {
             window: RequestWindow::new(&cluster.retry.budget),
             hasher,
             eligible: 0,
+            minding: Minding::new(cluster, root),
             weighing: cluster.dynamic_weights.as_ref().map(Weighing::new),
         }
     }
@@ -122,6 +126,15 @@ impl Balancer {
     pub(super) fn pick(&mut self, ctx: &PickContext) -> Result<OwnedLease, NoEndpoint> {
         let lease = self.picker.pick(&self.snapshot, ctx)?;
         Ok(lease.keep(&self.snapshot))
+    }
+
+    /// How many of these may be chosen at the moment.
+    pub(super) fn count_open(&self, tried: &Attempts) -> usize {
+        let is_open = |serial: &Serial| {
+            let at = self.snapshot.position(*serial);
+            at.is_some_and(|at| self.snapshot.candidates()[at as usize].is_open())
+        };
+        tried.iter().filter(is_open).count()
     }
 
     /// Hears what the endpoint at a place says of its load.

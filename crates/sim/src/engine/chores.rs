@@ -21,10 +21,12 @@ pub(super) enum Chore {
     Median = 0,
     /// Works out its weights.
     Weights = 1,
+    /// Looks at the shares of failures.
+    Outliers = 2,
 }
 
 impl Chore {
-    pub(super) const ALL: [Self; 2] = [Self::Median, Self::Weights];
+    pub(super) const ALL: [Self; 3] = [Self::Median, Self::Weights, Self::Outliers];
 
     fn of(number: u8) -> Self {
         Self::ALL[usize::from(number)]
@@ -40,6 +42,7 @@ impl Engine<'_> {
                 let settings = self.cluster.dynamic_weights.as_ref()?;
                 Some(Nanos::from(settings.interval))
             }
+            Chore::Outliers => self.cluster.outlier.as_ref().map(|policy| policy.interval),
         }
     }
 
@@ -61,6 +64,7 @@ impl Engine<'_> {
         match known {
             Chore::Median => self.balancers[balancer as usize].follow_median(),
             Chore::Weights => self.balancers[balancer as usize].weigh(self.now),
+            Chore::Outliers => self.judge_interval(balancer),
         }
         if let Some(every) = self.every(known) {
             let event = Event::Tick { balancer, chore };

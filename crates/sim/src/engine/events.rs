@@ -39,6 +39,17 @@ pub(super) enum Event {
         in_flight: u32,
         latency: Nanos,
     },
+    /// Time has passed for the health of a balancer's endpoints.
+    Mind { balancer: u32 },
+    /// A balancer begins the checks that are due.
+    Check { balancer: u32 },
+    /// A check has ended.
+    Checked {
+        balancer: u32,
+        backend: u32,
+        passed: bool,
+        took: Nanos,
+    },
     /// Backends work out how busy they have been.
     Report,
     /// The state is looked at.

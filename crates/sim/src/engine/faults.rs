@@ -94,6 +94,7 @@ impl Engine<'_> {
             true => &self.edge,
             false => self.cluster,
         };
+        let number = balancer;
         let balancer = &mut self.balancers[balancer as usize];
         if joins {
             balancer.add(backend, spec, cluster);
@@ -102,7 +103,10 @@ impl Engine<'_> {
             let _ = balancer.membership.remove(&spec.id);
         }
         balancer.settle_weights();
+        let happenings = balancer.mind_list(false, self.now);
         balancer.publish();
+        self.tell_health(number, happenings);
+        self.plan_minding(number);
     }
 
     fn tell(&mut self, fault: &Fault, begins: bool) {

@@ -279,8 +279,14 @@ impl Engine<'_> {
             }
             balancer.hear_answer(backend, self.now.since(lease.started()), outcome);
         }
+        let took = self.now.since(lease.started());
+        let in_row = lease.state().failures_in_row() + 1;
         lease.finish(outcome, self.now);
         self.record.released += 1;
+        let accused = balancer.mind_attempt(self.cluster, backend, outcome, took, in_row);
+        if accused {
+            self.judge_runs(number as u32);
+        }
     }
 
     /// Sends a request elsewhere after a failure, if that is allowed and there is somewhere. By the
@@ -301,7 +307,9 @@ impl Engine<'_> {
         };
         let (tried, counts) = (request.attempts.count(), request.counts);
         let balancer = &self.balancers[request.balancer as usize];
-        if tried >= rules.attempts || usize::from(tried) >= balancer.eligible {
+        // One that was tried may have been taken out since.
+        let open = balancer.count_open(&request.attempts);
+        if tried >= rules.attempts || open >= balancer.eligible {
             return false;
         }
         if !balancer.spend_retry(self.now) {

@@ -12,6 +12,7 @@ mod estimate;
 mod events;
 mod faults;
 mod flow;
+mod minding;
 mod probes;
 mod request;
 mod server;
@@ -279,6 +280,14 @@ impl<'s> Engine<'s> {
                 in_flight,
                 latency,
             } => self.hear_load(balancer, backend, in_flight, latency),
+            Event::Mind { balancer } => self.mind(balancer),
+            Event::Check { balancer } => self.check_endpoints(balancer),
+            Event::Checked {
+                balancer,
+                backend,
+                passed,
+                took,
+            } => self.checked(balancer, backend, passed, took),
             Event::Report => {
                 self.renew_reports();
                 self.agenda
@@ -348,8 +357,10 @@ impl<'s> Engine<'s> {
                 balancer.add(*server, spec, cluster);
             }
         }
+        let _ = balancer.mind_list(true, self.now);
         balancer.publish();
         self.balancers.push(balancer);
+        self.plan_minding(number);
         for chore in Chore::ALL {
             self.plan_first(number, chore);
         }

@@ -137,7 +137,7 @@ impl Tally {
     #[must_use]
     pub fn throughput(&self) -> f64 {
         round(
-            self.counts.well as f64 * 1e9 / (self.counted.0 as f64).max(1.0),
+            self.counts.well as f64 * 1e9 / (self.traffic.0 as f64).max(1.0),
             3,
         )
     }
