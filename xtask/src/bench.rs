@@ -19,6 +19,15 @@ pub(crate) enum Bench {
     },
     /// CPU per proxied request, beside other proxies
     Gateway(Gateway),
+    /// The simulator beside the real gateway, on the same workloads
+    Sim {
+        /// How to print the rows
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+        /// Seconds of each real run
+        #[arg(long, default_value_t = 90)]
+        secs: u32,
+    },
 }
 
 /// Arguments of `cargo xtask bench gateway`.
@@ -68,6 +77,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Decisions { format, quick } => decisions(*format, *quick),
         Bench::Gateway(gateway) => run_gateway(gateway),
+        Bench::Sim { format, secs } => sim(*format, *secs),
     }
 }
 
@@ -85,6 +95,16 @@ fn decisions(format: Format, quick: bool) -> Result<()> {
     if quick {
         bench.arg("--quick");
     }
+    process::run(&mut bench)
+}
+
+/// Fails when the two differ by more than 15 %.
+fn sim(format: Format, secs: u32) -> Result<()> {
+    let mut build = cargo(&["build", "--release", "--locked", "--bin", "evenkeel"]);
+    process::run(&mut build)?;
+    let mut bench = command("python3", &["perf/sim/run.py"]);
+    bench.arg("--binary").arg(target().join("release/evenkeel"));
+    bench.args(["--format", format.name(), "--secs", &secs.to_string()]);
     process::run(&mut bench)
 }
 
