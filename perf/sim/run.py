@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,12 @@ WORKLOADS = [
 ]
 
 LIMIT = 0.15
+
+
+def scaled(load, times):
+    """The same load with all times so many times as long."""
+    longer = lambda law: re.sub(r"(\d+)ms", lambda found: f"{int(found[1]) * times}ms", law)
+    return load | {"laws": [longer(law) for law in load["laws"]], "rate": load["rate"] / times}
 
 
 def scenario(load, seconds, warmup):
@@ -134,12 +141,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True)
     parser.add_argument("--secs", type=int, default=60)
+    parser.add_argument("--scale", type=int, default=1, help="all times so many times as long: for a machine that has other work")
     parser.add_argument("--format", choices=["text", "json"], default="text")
     asked = parser.parse_args()
     rows = []
     for load in WORKLOADS:
+        load = scaled(load, asked.scale)
         warmup = min(5, asked.secs // 4)
-        model = simulated(asked.binary, load, max(asked.secs, 300), warmup)
+        model = simulated(asked.binary, load, max(asked.secs, 3600), warmup)
         p50, p99, failures = real(asked.binary, load, asked.secs, warmup)
         rows.append(
             {
@@ -159,7 +168,7 @@ def main():
         for row in rows:
             sim, seen, off = row["simulated_ms"], row["real_ms"], row["off"]
             print(
-                f"{row['workload']:<12} {row['strategy']:<14} {row['rate']:>5} {sim['p50']:>9.1f} {seen['p50']:>8.1f} {off['p50']:>+7.1%}"
+                f"{row['workload']:<12} {row['strategy']:<14} {row['rate']:>5.0f} {sim['p50']:>9.1f} {seen['p50']:>8.1f} {off['p50']:>+7.1%}"
                 f" {sim['p99']:>9.1f} {seen['p99']:>8.1f} {off['p99']:>+7.1%}"
             )
     if any(abs(off) > LIMIT for row in rows for off in row["off"].values()):
