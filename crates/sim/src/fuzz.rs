@@ -11,7 +11,7 @@ use crate::chance;
 #[must_use]
 pub fn random_scenario(seed: u64) -> String {
     let mut writer = Writer {
-        rng: Rng::new(seed ^ 0x66_757A_7A),
+        rng: Rng::new(seed ^ 0x6675_7A7A),
         text: String::new(),
     };
     writer.load();

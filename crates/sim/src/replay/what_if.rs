@@ -220,7 +220,7 @@ fn scenario(log: &Recorded, question: &Question, fits: &[(String, Fit)]) -> Scen
             clients: 1,
             strategy: None,
             zone: None,
-            keys: (!keys.is_empty()).then(|| Keys::Uniform(keys.len() as u32)),
+            keys: (!keys.is_empty()).then_some(Keys::Uniform(keys.len() as u32)),
             entry: None,
             discovery_delay: Law::Constant(Duration::ZERO),
             probes: 0,

@@ -108,13 +108,9 @@ fn power_below(value: f64) -> f64 {
     power
 }
 
+/// The power of ten above, so that there is always room.
 fn power_above(value: f64) -> f64 {
-    let power = power_below(value);
-    if power >= value {
-        power * 10.0
-    } else {
-        power * 10.0
-    }
+    power_below(value) * 10.0
 }
 
 /// A round step that cuts a span into some five.
