@@ -245,3 +245,36 @@ async fn the_reference_lists_every_metric_as_it_is() {
         assert_eq!(told, labels, "{name}");
     }
 }
+
+/// Those that alerts and the dashboard look at before the gateway has them.
+const AWAITED: [&str; 3] = [
+    "evenkeel_discovery_age_seconds",
+    "evenkeel_queue_length",
+    "evenkeel_shed_total",
+];
+
+/// An alert on a metric that is not there never fires.
+#[test]
+fn alerts_and_the_dashboard_look_at_metrics_that_are_there() {
+    let page = include_str!("../../../docs/reference/metrics.md");
+    for text in [
+        include_str!("../../../deploy/prometheus/evenkeel.rules.yml"),
+        include_str!("../../../deploy/grafana/evenkeel.json"),
+    ] {
+        let word = |c: char| c.is_ascii_lowercase() || c == '_';
+        let names = text
+            .split(|c| !word(c))
+            .filter(|name| name.starts_with("evenkeel_"));
+        let names: std::collections::BTreeSet<&str> = names.collect();
+        assert!(names.len() > 5, "{names:?}");
+        for name in names {
+            let base = name.strip_suffix("_bucket").unwrap_or(name);
+            let is_there = page.contains(&format!("| `{base}` |"));
+            let is_awaited = AWAITED.contains(&base);
+            assert!(
+                is_there || is_awaited,
+                "{name} is in no row of the reference"
+            );
+        }
+    }
+}

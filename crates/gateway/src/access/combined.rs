@@ -42,6 +42,9 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
 /// What the common log format has no place for.
 fn rest(line: &Line<'_>, out: &mut Vec<u8>) {
     pair(out, "request_id", Some(line.request_id));
+    let trace = line.asked.map(|asked| &*asked.trace_id);
+    let trace = trace.and_then(|id| std::str::from_utf8(id).ok());
+    pair(out, "trace_id", trace.filter(|id| !id.is_empty()));
     pair(out, "listener", Some(line.listener));
     pair(out, "cluster", line.cluster);
     pair(out, "endpoint", line.endpoint());
@@ -118,7 +121,7 @@ mod tests {
             concat!(
                 r#"127.0.0.1 - - [30/Nov/2026:07:24:04 +0000] "GET /a\"b\\c HTTP/1.1" 200 5 "-" "#,
                 r#""evil\"\x0d\x0a\x1b[31m {\"status\":200} \xff\xc3\xa9" request_id="id\"1" "#,
-                r#"listener="web" cluster="web" endpoint="a" priority="default" error=- "#,
+                r#"trace_id="4bf9" listener="web" cluster="web" endpoint="a" priority="default" error=- "#,
                 r#"error_source=- bytes_in=3 queue_ms=0.001 connect_ms=0.000 first_byte_ms=2.900 "#,
                 r#"total_ms=3.000 attempts="b \"1\" connection_refused 2.000, a 200 1.000""#,
             )

@@ -10,6 +10,8 @@ use crate::timestamp::rfc3339;
 pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
     write(out, format_args!("{{\"time\":\"{}\"", rfc3339(line.time)));
     text(out, "request_id", Some(line.request_id.as_bytes()));
+    let trace = line.asked.map(|asked| &*asked.trace_id);
+    text(out, "trace_id", trace.filter(|id| !id.is_empty()));
     text(out, "listener", Some(line.listener.as_bytes()));
     match line.client {
         Some(client) => write(out, format_args!(",\"client\":\"{client}\"")),
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(
             text,
             concat!(
-                r#"{"time":"2026-11-30T07:24:04.050Z","request_id":"id\"1","listener":"web","#,
+                r#"{"time":"2026-11-30T07:24:04.050Z","request_id":"id\"1","trace_id":"4bf9","listener":"web","#,
                 r#""client":"127.0.0.1","method":"GET","path":"/a\"b\\c","protocol":"HTTP/1.1","#,
                 r#""host":"a.example","user_agent":"evil\"\u000d\u000a\u001b[31m {\"status\":200} "#,
                 "\u{fffd}é",

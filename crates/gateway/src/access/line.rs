@@ -49,6 +49,8 @@ pub(super) struct Asked {
     pub(super) host: Vec<u8>,
     pub(super) user_agent: Vec<u8>,
     pub(super) referer: Vec<u8>,
+    /// Of the trace that the request is a part of.
+    pub(super) trace_id: Vec<u8>,
 }
 
 /// A try of a request.
@@ -139,6 +141,7 @@ pub(super) mod tests {
             host: b"a.example".to_vec(),
             user_agent: b"evil\"\r\n\x1b[31m {\"status\":200} \xff\xc3\xa9".to_vec(),
             referer: Vec::new(),
+            trace_id: b"4bf9".to_vec(),
         }
     }
 

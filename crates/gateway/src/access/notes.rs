@@ -52,6 +52,8 @@ impl Notes {
         replace(&mut asked.host, head.authority().map(str::as_bytes));
         replace(&mut asked.user_agent, head.field("user-agent"));
         replace(&mut asked.referer, head.field("referer"));
+        let parent = head.field("traceparent");
+        replace(&mut asked.trace_id, parent.and_then(trace_id));
         asked.version = head.version;
     }
 
@@ -231,6 +233,20 @@ pub(crate) struct Ending<'a> {
     pub(crate) bytes_in: u64,
 }
 
+/// The id of the trace that a `traceparent` names (W3C Trace Context section 3.2); none when it is not
+/// of that form.
+fn trace_id(parent: &[u8]) -> Option<&[u8]> {
+    let (version, rest) = parent.split_at_checked(2)?;
+    let id = rest.strip_prefix(b"-")?.get(..32)?;
+    let ends = rest.get(33) == Some(&b'-');
+    let is_hex = |bytes: &[u8]| {
+        let hex = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+        bytes.iter().all(hex)
+    };
+    let is_one = ends && is_hex(version) && is_hex(id) && version != b"ff";
+    (is_one && id.iter().any(|byte| *byte != b'0')).then_some(id)
+}
+
 fn replace(text: &mut Vec<u8>, with: Option<&[u8]>) {
     text.clear();
     text.extend_from_slice(with.unwrap_or_default());
@@ -251,6 +267,36 @@ impl Noted {
     pub(crate) fn note(&self, note: impl FnOnce(&mut Notes)) {
         if let Some(notes) = &self.0 {
             note(&mut notes.borrow_mut());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_has_an_id_of_32_digits() {
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
+        for (parent, expected) in [
+            (format!("00-{id}-00f067aa0ba902b7-01"), Some(id)),
+            (
+                format!("cc-{id}-00f067aa0ba902b7-01-what-the-future-will-be-like"),
+                Some(id),
+            ),
+            (format!("ff-{id}-00f067aa0ba902b7-01"), None),
+            (
+                format!("00-{}-00f067aa0ba902b7-01", id.to_uppercase()),
+                None,
+            ),
+            (format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)), None),
+            (format!("00-{id}0-00f067aa0ba902b7-01"), None),
+            (format!("00-{id}"), None),
+            ("0".to_owned(), None),
+            (String::new(), None),
+        ] {
+            let found = trace_id(parent.as_bytes());
+            assert_eq!(found, expected.map(str::as_bytes), "{parent}");
         }
     }
 }
