@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evenkeel_core::Nanos;
+use evenkeel_core::{Nanos, Priority};
 use evenkeel_http1::{ProxyError, RequestHead};
 
 use super::AccessWriter;
@@ -28,6 +28,7 @@ pub(crate) struct Notes {
     asked: Asked,
     started: Nanos,
     cluster: Option<Arc<str>>,
+    priority: Priority,
     attempts: Vec<Attempt>,
     /// The place of the try that was heard last.
     heard: usize,
@@ -62,9 +63,14 @@ impl Notes {
         (self.begun, self.wanted, self.is_connection) = (true, wanted, true);
     }
 
-    /// Notes when the request began, and the cluster it goes to.
-    pub(crate) fn goes_to(&mut self, cluster: Option<Arc<str>>, started: Nanos) {
-        (self.cluster, self.started) = (cluster, started);
+    /// Notes when the request began, the cluster it goes to, and how important it is there.
+    pub(crate) fn goes_to(
+        &mut self,
+        cluster: Option<Arc<str>>,
+        priority: Priority,
+        started: Nanos,
+    ) {
+        (self.cluster, self.priority, self.started) = (cluster, priority, started);
     }
 
     /// Notes a try, and gives its place.
@@ -176,7 +182,7 @@ impl Notes {
         self.attempts.clear();
         (self.status, self.error, self.source) = (None, None, None);
         (self.bytes_in, self.bytes_out) = (0, 0);
-        self.cluster = None;
+        (self.cluster, self.priority) = (None, Priority::Default);
     }
 
     /// A try that was overtaken by another one was dropped, and nobody spoke of it.
@@ -205,7 +211,7 @@ impl Notes {
             asked: (self.begun && !self.is_connection).then_some(&self.asked),
             is_connection: self.is_connection,
             cluster: self.cluster.as_deref(),
-            priority: "default",
+            priority: self.priority.as_str(),
             heard,
             attempts: &self.attempts,
             status: match self.is_connection {

@@ -6,9 +6,11 @@ use evenkeel_http1::{Asked, Forward, Framing, Method, Reject, RequestHead, Slots
 use super::client::Client;
 use super::pump::{Pump, PumpError};
 use super::retry::Repeatable;
+use crate::access::Notes;
 use crate::cluster::Policies;
 use crate::route::{Destination, Way};
 use crate::upstream::Silence;
+use crate::worker::Entry;
 
 /// A time that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
@@ -115,18 +117,24 @@ impl Request {
         };
         self.due = NEVER;
         self.upgrade = upgrade.map(Box::from);
-        client.notes.note(|notes| {
-            let cluster = match self.way.to {
-                Destination::Cluster(place) => Some(&client.entry.plan.clusters[place].cluster),
-                _ => None,
-            };
-            notes.goes_to(cluster.map(|cluster| cluster.shared_name()), self.started);
-        });
+        client
+            .notes
+            .note(|notes| self.note_way(notes, &client.entry));
         let length = head.len;
         client.inbox.consume(length);
         // What of the body has come with the head leaves with it, in one write.
         let staged = self.upload.stage_first(&mut client.inbox);
         staged.map(|()| true).map_err(|error| reject(&error))
+    }
+
+    /// Notes when it began, and where it goes.
+    fn note_way(&self, notes: &mut Notes, entry: &Entry) {
+        let cluster = match self.way.to {
+            Destination::Cluster(place) => Some(&entry.plan.clusters[place].cluster),
+            _ => None,
+        };
+        let cluster = cluster.map(|cluster| cluster.shared_name());
+        notes.goes_to(cluster, self.way.priority, self.started);
     }
 
     /// What the answer's reader has to know of the question.

@@ -64,7 +64,7 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     cluster.counters.requests.count(started);
     client
         .notes
-        .note(|notes| notes.goes_to(Some(cluster.cluster.shared_name()), started));
+        .note(|notes| notes.goes_to(Some(cluster.cluster.shared_name()), way.priority, started));
     let views = Views::default();
     let mut ctx = PickContext::at(started);
     ctx.key = way.key;
