@@ -69,7 +69,12 @@ async fn every_series_is_there_from_the_start() {
         ]
     );
     let zeroes = families.iter().filter(|(name, _)| {
-        !["evenkeel_build_info", "evenkeel_endpoint_weight"].contains(&name.as_str())
+        ![
+            "evenkeel_build_info",
+            "evenkeel_endpoint_up",
+            "evenkeel_endpoint_weight",
+        ]
+        .contains(&name.as_str())
     });
     for (name, family) in zeroes {
         assert!(
