@@ -147,6 +147,8 @@ impl Default for DynamicWeights {
 pub enum ReportSource {
     /// The field `endpoint-load-metrics` of answers.
     Orca,
+    /// The bodies of answers to health checks.
+    Health,
 }
 
 /// How long endpoints may take.

@@ -136,7 +136,7 @@ pub(super) const KEYS: &[Key] = &[
     off("cluster.*.dynamic_weights", Table, "", "Weights follow what endpoints can take, by what they say of their load. They stay as configured when absent, and under strategies that choose by key."),
     now("cluster.*.dynamic_weights.mode", Word(&["utilization", "orca", "latency"], &[]), "\"utilization\"", "\"utilization\": damped, towards the median of the tier; \"orca\": requests a second over utilization, as gRPC does; \"latency\": damped, by how long answers take, which needs no reports."),
     now("cluster.*.dynamic_weights.interval", Duration, "\"1s\"", "How often weights are worked out, from 100 ms to a minute."),
-    now("cluster.*.dynamic_weights.report", Word(&["orca"], &["agent", "health"]), "\"orca\"", "Where reports come from: \"orca\", the field endpoint-load-metrics of answers."),
+    now("cluster.*.dynamic_weights.report", Word(&["orca", "health"], &["agent"]), "\"orca\"", "Where reports come from: \"orca\", the field endpoint-load-metrics of answers; \"health\", the JSON in the bodies of answers to checks of type \"http\", under `mode` \"utilization\" only."),
     now("cluster.*.dynamic_weights.blackout", DurationOrZero, "\"10s\"", "For how long an endpoint must have reported before its reports count."),
     now("cluster.*.dynamic_weights.expiry", Duration, "\"180s\"", "After so long without a report a weight goes back to the configured one, halfway every 30 s."),
     off("cluster.*.capacity", Table, "", "How much each endpoint takes at once. No limit when absent."),

@@ -63,17 +63,19 @@ pub(super) fn policies(
     let _ = walk.word(section, "protocol");
     let timeout = timeout(walk, section);
     let strategy = strategy::strategy(walk, section).unwrap_or_default();
+    let health = health::health(walk, section);
+    let dynamic_weights = weights::dynamic_weights(walk, section, &strategy, health.as_ref());
     Cluster {
         tls: tls::cluster(walk, section),
         proxy_protocol: proxy_protocol(walk, section),
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),
         panic: panic(walk, section),
-        health: health::health(walk, section),
+        health,
         outlier: health::outlier(walk, section),
         slow_start: health::slow_start(walk, section),
         capacity: capacity::capacity(walk, section, endpoints, &strategy, &timeout),
-        dynamic_weights: weights::dynamic_weights(walk, section, &strategy),
+        dynamic_weights,
         retry: retry::retry(walk, section, &timeout),
         timeout,
         sticky: sticky(walk, section),

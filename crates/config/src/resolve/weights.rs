@@ -5,7 +5,8 @@ use std::time::Duration;
 use evenkeel_core::WeightLaw;
 
 use crate::Mistake;
-use crate::model::cluster::DynamicWeights;
+use crate::model::cluster::{DynamicWeights, ReportSource};
+use crate::model::health::{HealthCheck, Probe};
 use crate::model::strategy_choice::StrategyChoice;
 use crate::raw::descend::Sub;
 use crate::raw::section::Section;
@@ -19,6 +20,7 @@ pub(super) fn dynamic_weights(
     walk: &mut Walk<'_>,
     section: &Section<'_>,
     strategy: &StrategyChoice,
+    health: Option<&HealthCheck>,
 ) -> Option<DynamicWeights> {
     let Sub::Table(inner) = walk.table(section, "dynamic_weights") else {
         return None;
@@ -45,7 +47,10 @@ pub(super) fn dynamic_weights(
     if let Some(expiry) = walk.duration(&inner, "expiry") {
         rules.expiry = expiry.into();
     }
-    let _ = walk.word(&inner, "report");
+    if walk.word(&inner, "report") == Some("health") {
+        weights.report = ReportSource::Health;
+        check_bodies(walk, &inner, &weights, health);
+    }
     if let Some(interval) = walk.duration(&inner, "interval") {
         weights.interval = interval;
         if let Some(entry) = inner
@@ -62,4 +67,32 @@ pub(super) fn dynamic_weights(
         }
     }
     Some(weights)
+}
+
+/// Whether there are bodies, and the law can do with what they say.
+fn check_bodies(
+    walk: &mut Walk<'_>,
+    section: &Section<'_>,
+    weights: &DynamicWeights,
+    health: Option<&HealthCheck>,
+) {
+    let Some(entry) = section.get("report") else {
+        return;
+    };
+    let is_http = health.is_some_and(|health| matches!(health.probe, Probe::Http(_)));
+    let (why, help) = if weights.rules.law != WeightLaw::Utilization {
+        (
+            "goes with mode = \"utilization\" only",
+            "bodies say nothing of requests a second; leave mode out, or report",
+        )
+    } else if !is_http {
+        (
+            "needs checks with a body",
+            "add a health table of type \"http\" to the cluster",
+        )
+    } else {
+        return;
+    };
+    let message = format!("{} = \"health\" {why}", entry.subject);
+    walk.error(entry.value.span(), Mistake::new(message, help));
 }

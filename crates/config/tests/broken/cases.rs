@@ -457,6 +457,15 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:46 error: cluster.web.dynamic_weights.interval = \"50ms\" is not from \"100ms\" to \"60s\"",
         "6:63 error: cluster.web.dynamic_weights.report = \"orcas\" is not known, did you mean \"orca\"?",
     ]),
+    ("dynamic_weights = { report = \"health\" }", &[
+        "6:30 error: cluster.web.dynamic_weights.report = \"health\" needs checks with a body",
+    ]),
+    ("dynamic_weights = { mode = \"orca\", report = \"health\" }\nhealth = {}", &[
+        "6:45 error: cluster.web.dynamic_weights.report = \"health\" goes with mode = \"utilization\" only",
+    ]),
+    ("dynamic_weights = { report = \"agent\" }", &[
+        "6:30 error: cluster.web.dynamic_weights.report = \"agent\" is not supported yet",
+    ]),
     ("dynamic_weights = {}\nstrategy = \"maglev\"", &[
         "6:1 warning: cluster.web.dynamic_weights does nothing under maglev",
     ]),

@@ -10,8 +10,9 @@ use evenkeel_config as config;
 use evenkeel_core::health::{Cause, Health};
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Admin, Doors, DuplicateId, Endpoint, Levels, Membership, Nanos, Published, QueuePolicy,
-    RetryBudget, RetryPolicy, Samples, Serial, Signal, Standing, WaitingRoom, unpoisoned,
+    Admin, Doors, DuplicateId, Endpoint, HealthBody, Levels, Membership, Nanos, Published,
+    QueuePolicy, RetryBudget, RetryPolicy, Samples, Serial, Signal, SignalSum, Standing,
+    WaitingRoom, unpoisoned,
 };
 
 use super::counters::{ClusterCounters, EndpointCounters, Histogram, Sheds, Totals};
@@ -288,6 +289,42 @@ impl Cluster {
             } = state;
             learning.learn(membership, heard, now).then_some(())
         });
+    }
+
+    /// Takes in what an endpoint says of its load in the body of its answer to a check, where weights
+    /// follow that.
+    pub(crate) fn hear_body(&self, id: &str, body: &[u8]) {
+        if !self.published.load().policies.listens.to_bodies {
+            return;
+        }
+        let counters = self.counters();
+        // Any of them will do: they are added up.
+        let of_one = counters
+            .endpoints
+            .get(id)
+            .and_then(|workers| workers.first());
+        let Some(counters) = of_one else {
+            return;
+        };
+        match HealthBody::parse(body) {
+            Ok(said) => {
+                counters.report_read();
+                if let Some(value) = said.utilization {
+                    // Of each request so many failed.
+                    let (rps, eps) = (1.0, said.error_rate.unwrap_or(0.0));
+                    let mut heard = SignalSum::default();
+                    heard.add(Signal { value, rps, eps });
+                    counters.pour(heard);
+                }
+            }
+            Err(bad) => {
+                counters.report_refused();
+                tracing::debug!(
+                    endpoint = id,
+                    "the body of a check is no load report: {bad}"
+                );
+            }
+        }
     }
 
     /// What workers have heard of each endpoint's load since the last time.

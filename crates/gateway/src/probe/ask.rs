@@ -32,8 +32,8 @@ pub(super) struct At {
 /// What a check came to.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// Nothing, or what is wrong in a line.
-    pub(super) seen: Result<(), String>,
+    /// The body of its answer, if it was one with a body; or what is wrong in a line.
+    pub(super) seen: Result<Vec<u8>, String>,
     pub(super) took: Nanos,
 }
 
@@ -91,7 +91,7 @@ async fn within<T>(timeout: Nanos, shared: &Shared, asking: impl Future<Output =
 /// From this part of its time on we count as late.
 const LATE_PART: u64 = 10;
 
-async fn carry_out(probe: &Probe, at: &At) -> Result<(), String> {
+async fn carry_out(probe: &Probe, at: &At) -> Result<Vec<u8>, String> {
     let place = at.target.place().ok_or("its name does not resolve")?;
     let stream = open(&place).await;
     let mut stream = stream.map_err(|error| format!("no connection: {error}"))?;
@@ -100,7 +100,7 @@ async fn carry_out(probe: &Probe, at: &At) -> Result<(), String> {
         sent.map_err(|error| format!("the connection broke off: {error}"))?;
     }
     match probe {
-        Probe::Tcp => Ok(()),
+        Probe::Tcp => Ok(Vec::new()),
         Probe::Http(probe) => {
             let wire = match &at.tls {
                 None => Wire::Plain(stream),
@@ -112,7 +112,10 @@ async fn carry_out(probe: &Probe, at: &At) -> Result<(), String> {
             };
             http::ask(wire, probe, &at.host).await
         }
-        Probe::Grpc(service) => grpc::ask(stream, service, &at.host).await,
+        Probe::Grpc(service) => {
+            let served = grpc::ask(stream, service, &at.host).await;
+            served.map(|()| Vec::new())
+        }
     }
 }
 

@@ -8,14 +8,15 @@ use super::wire::Wire;
 /// How much of a body is looked at. What lies beyond is not read.
 const BODY_MAX: usize = 64 << 10;
 
-/// Sends the request and reads the whole answer.
+/// Sends the request, reads the whole answer, and gives back its body.
 ///
 /// # Errors
 ///
 /// What is wrong with the endpoint, in a line.
-pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result<(), String> {
+pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result<Vec<u8>, String> {
     let answer = call(&mut wire, &request(probe, host), &*probe.method == "HEAD").await?;
-    judge(probe, &answer)
+    judge(probe, &answer)?;
+    Ok(answer.body)
 }
 
 /// Sends a request that asks for no more, and reads the whole answer.

@@ -86,6 +86,9 @@ impl Watched {
             };
             done.push((Arc::clone(&ended.id), running.began));
             if let Some(asked) = ended.asked {
+                if let Ok(body) = &asked.seen {
+                    self.cluster.hear_body(&ended.id, body);
+                }
                 probed.push(Probed {
                     id: ended.id,
                     took: asked.took,

@@ -98,6 +98,8 @@ pub(crate) struct Listens {
     pub(crate) to_reports: bool,
     /// To how long answers take.
     pub(crate) to_latency: bool,
+    /// To the bodies of answers to checks.
+    pub(crate) to_bodies: bool,
 }
 
 impl From<Option<&config::DynamicWeights>> for Listens {
@@ -108,6 +110,7 @@ impl From<Option<&config::DynamicWeights>> for Listens {
         let to_latency = settings.rules.law == WeightLaw::Latency;
         Self {
             to_reports: !to_latency && settings.report == config::ReportSource::Orca,
+            to_bodies: !to_latency && settings.report == config::ReportSource::Health,
             to_latency,
         }
     }

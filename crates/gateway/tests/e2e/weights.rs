@@ -194,3 +194,37 @@ fn weights_are_forgotten_where_they_have_to_be() {
     reload(&config);
     assert_eq!((weight(&gateway, "a"), weight(&gateway, "b")), (256, 256));
 }
+
+/// What answers to checks say in their bodies, with the share of requests that failed.
+#[test]
+fn bodies_of_checks_become_weights() {
+    let node = |body: &'static str| {
+        Upstream::answering(
+            move |request| match request.head.line.contains("/healthz") {
+                true => Answer::ok(body),
+                false => Answer::ok("ok"),
+            },
+        )
+    };
+    let busy = node(r#"{"status":"ok","active":9,"utilization":0.9}"#);
+    let free = node(r#"{"status":"ok","utilization":0.3,"error_rate_1m":0}"#);
+    let wild = node("fine, thanks");
+    let text = format!(
+        "[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"web\"\n[cluster.web]\nendpoints = [\n\
+         {{ id = \"a\", address = \"{}\" }}, {{ id = \"b\", address = \"{}\" }}, {{ id = \"c\", address = \"{}\" }}]\n\
+         health = {{ interval = \"100ms\", fast_interval = \"100ms\" }}\n\
+         dynamic_weights = {{ report = \"health\", blackout = \"0s\", interval = \"100ms\" }}\n",
+        busy.address(),
+        free.address(),
+        wild.address()
+    );
+    let environment = evenkeel_config::Environment::empty();
+    let (config, report) = evenkeel_config::parse("f.toml", &text, &environment);
+    let gateway = Gateway::start(&config.unwrap_or_else(|| panic!("{report}")));
+    eventually("weights follow without a request", || {
+        weight(&gateway, "a") < 245 && weight(&gateway, "b") > 262
+    });
+    let totals = ["a", "b", "c"].map(|id| gateway.endpoint(id).totals);
+    assert!(totals[0].reports > 0 && totals[2].bad_reports > 0);
+    assert_eq!(weight(&gateway, "c"), 256);
+}
