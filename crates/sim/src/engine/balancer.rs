@@ -51,6 +51,7 @@ impl Balancer {
         membership.set_panic(cluster.panic);
         membership.set_key_policy(cluster.keys.policy);
         membership.set_watermarks(cluster.capacity.map(|capacity| capacity.watermarks));
+        membership.set_watermarks(cluster.capacity.map(|capacity| capacity.watermarks));
         membership.set_zone(zone.map(Into::into));
         let instance: Arc<str> = format!("balancer-{number}").into();
         let subset = |size: u32| Subset::new(size as usize, Arc::clone(&instance));
