@@ -1,7 +1,6 @@
 //! The health of endpoints as a balancer sees it: the gateway's own machine, fed with what simulated checks and
 //! requests come to.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use evenkeel_config::Cluster;
@@ -24,7 +23,7 @@ pub(super) struct Minding {
     machine: ClusterHealth,
     schedule: ProbeSchedule,
     /// What attempts came to since the last interval, by the number of the backend.
-    attempts: BTreeMap<u32, Attempts>,
+    attempts: Vec<Attempts>,
     /// When it will be asked again what time has done, if that is planned.
     planned: Option<Nanos>,
     /// When the next check is planned.
@@ -43,7 +42,7 @@ impl Minding {
         Self {
             machine: ClusterHealth::new(cluster.health_policy(), seed),
             schedule: ProbeSchedule::new(seed),
-            attempts: BTreeMap::new(),
+            attempts: Vec::new(),
             planned: None,
             check_planned: None,
         }
@@ -129,7 +128,11 @@ impl Balancer {
         let Some(policy) = &cluster.outlier else {
             return false;
         };
-        let attempts = self.minding.attempts.entry(backend).or_default();
+        let (all, at) = (&mut self.minding.attempts, backend as usize);
+        if at >= all.len() {
+            all.resize_with(at + 1, Attempts::default);
+        }
+        let attempts = &mut all[at];
         if outcome == Outcome::Success {
             attempts.successes += 1;
             if policy.latency_factor.is_some() {
@@ -148,7 +151,8 @@ impl Balancer {
             .into_iter()
             .zip(&self.servers)
             .map(|((id, run), backend)| {
-                let seen = self.minding.attempts.remove(backend).unwrap_or_default();
+                let seen = self.minding.attempts.get_mut(*backend as usize);
+                let seen = seen.map(std::mem::take).unwrap_or_default();
                 let latency = seen.times.quantile(0.5);
                 let observed = Observed {
                     successes: seen.successes,
