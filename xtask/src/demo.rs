@@ -1,5 +1,6 @@
 //! `cargo xtask demo`: the newcomer's first minute, built from this tree.
 
+use crate::dashboard;
 use crate::process::{self, cargo};
 use anyhow::Result;
 
@@ -11,12 +12,13 @@ pub(crate) struct Arguments {
     demo: Vec<String>,
 }
 
-/// Builds a release and runs the demo.
+/// Builds the dashboard and a release, and runs the demo.
 ///
 /// # Errors
 ///
 /// When a build fails or the demo ends with anything but 0.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    dashboard::build_if_possible()?;
     let mut demo = cargo(&[
         "run",
         "--release",

@@ -4,6 +4,7 @@
 //! build the product, and so that the style rules can have tests of their own.
 
 mod bench;
+mod dashboard;
 mod demo;
 mod install;
 mod outside;
@@ -30,9 +31,9 @@ enum Command {
     Test(test::Arguments),
     /// Checks the house style over the whole tree
     Tidy,
-    /// Builds a release and runs `evenkeel demo`
+    /// Builds the dashboard and a release, and runs `evenkeel demo`
     Demo(demo::Arguments),
-    /// Installs the `evenkeel` binary from this tree
+    /// Installs the `evenkeel` binary from this tree, with the dashboard
     Install,
     /// Loads a gateway for long, with clients that leave, endpoints that die, and reloads
     Soak(soak::Arguments),

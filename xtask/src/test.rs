@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
 
+use crate::dashboard;
 use crate::outside;
 use crate::process::{self, answers, cargo, command, debug_binary, target};
 use crate::soak;
@@ -31,6 +32,11 @@ const STEPS: &[Step] = &[
     Step {
         name: "fmt",
         run: fmt,
+    },
+    // Before anything that compiles: the page goes into the binary.
+    Step {
+        name: "page",
+        run: dashboard::build,
     },
     Step {
         name: "clippy",
@@ -242,7 +248,7 @@ mod unit {
         assert!(
             error
                 .to_string()
-                .starts_with("no step `lint`; steps are fmt, clippy")
+                .starts_with("no step `lint`; steps are fmt, page, clippy")
         );
     }
 }

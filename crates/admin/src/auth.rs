@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use evenkeel_config::Token;
 
+use crate::page;
 use crate::problem::Problem;
 
 /// The token that calls must carry, if any.
@@ -44,6 +45,10 @@ pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Ne
         Err(problem) => {
             let mut response = problem.into_response();
             if response.status() == StatusCode::UNAUTHORIZED {
+                if page::is_asked_for(&request) {
+                    response = page::index(request.headers().clone()).await;
+                    *response.status_mut() = StatusCode::UNAUTHORIZED;
+                }
                 let challenge = HeaderValue::from_static("Bearer");
                 response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             }

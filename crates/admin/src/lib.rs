@@ -13,12 +13,14 @@ mod api;
 mod auth;
 mod guests;
 mod metrics;
+mod page;
 mod path;
 mod probes;
 mod problem;
 mod reloader;
 mod server;
 
+pub use page::HAS_DASHBOARD;
 pub use path::path_segment;
 pub use reloader::{Fingerprint, ReloadFailure, Reloaded, Reloader};
 pub use server::{router, serve};

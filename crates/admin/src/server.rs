@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::guests::Guests;
 use crate::reloader::Reloader;
-use crate::{api, auth, metrics, probes, problem};
+use crate::{api, auth, metrics, page, probes, problem};
 
 /// The most bytes of a request's body.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -38,6 +38,7 @@ pub fn router(reloader: Reloader, token: Option<Token>) -> Router {
     let control = reloader.control().clone();
     let guarded = Router::new()
         .nest(api::BASE, api::router(&api::Desk::new(reloader)))
+        .route("/", get(page::index))
         .route("/metrics", get(metrics::scrape))
         .fallback(problem::no_such_path)
         .method_not_allowed_fallback(problem::no_such_method)
@@ -46,6 +47,7 @@ pub fn router(reloader: Reloader, token: Option<Token>) -> Router {
             auth::check,
         ));
     Router::new()
+        .route("/assets/{name}", get(page::asset))
         .route("/healthz", get(probes::healthz))
         .route("/readyz", get(probes::readyz))
         .method_not_allowed_fallback(problem::no_such_method)

@@ -58,7 +58,7 @@ async fn answers_fit_their_schemas() {
     let endpoints = "/api/v1/clusters/{cluster}/endpoints";
     let endpoint = "/api/v1/clusters/{cluster}/endpoints/{endpoint}";
     let strategy = "/api/v1/clusters/{cluster}/strategy";
-    let calls: [(&str, &str, Value, u16); 12] = [
+    let calls: [(&str, &str, Value, u16); 13] = [
         ("POST", endpoints, new.clone(), 201),
         ("POST", endpoints, new, 409),
         ("POST", endpoints, json!({ "address": 7 }), 422),
@@ -74,6 +74,7 @@ async fn answers_fit_their_schemas() {
         ("GET", endpoints, Value::Null, 200),
         ("DELETE", endpoint, Value::Null, 204),
         ("GET", "/api/v1/clusters/{cluster}", Value::Null, 200),
+        ("GET", "/api/v1/strategies", Value::Null, 200),
         ("POST", "/api/v1/reload", Value::Null, 409),
         ("GET", "/api/v1/openapi.json", Value::Null, 200),
     ];

@@ -103,7 +103,12 @@ fn help_and_version_are_no_failures() {
         assert!(!ended.stdout.contains('\x1b'), "colours are for terminals");
     }
     let version = run(&["--version"]).stdout;
-    assert_eq!(version, format!("evenkeel {}\n", env!("CARGO_PKG_VERSION")));
+    let dashboard = match evenkeel_admin::HAS_DASHBOARD {
+        true => "",
+        false => " (built without the dashboard)",
+    };
+    let wanted = concat!("evenkeel ", env!("CARGO_PKG_VERSION"));
+    assert_eq!(version, format!("{wanted}{dashboard}\n"));
     let ended = run(&[]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("Usage: evenkeel"));

@@ -6,7 +6,8 @@ use axum::routing::{MethodRouter, get, patch, post, put};
 use evenkeel_gateway::Control;
 
 use super::{
-    Desk, clusters, decisions, endpoints, events, openapi, reload, shadow, stats, strategy,
+    Desk, clusters, decisions, endpoints, events, openapi, reload, shadow, stats, strategies,
+    strategy,
 };
 
 /// A call of the API.
@@ -166,6 +167,14 @@ pub(super) const CALLS: &[Call] = &[
         answer: Answer::Json(200, "DryRun"),
         problems: &[NO_CLUSTER, WRONG],
         serve: |_| get(decisions::explain),
+        ..READ
+    },
+    Call {
+        path: "/strategies",
+        id: "listStrategies",
+        summary: "The strategies that a cluster may have, with their parameters",
+        answer: Answer::List("StrategyInfo"),
+        serve: |_| get(strategies::list),
         ..READ
     },
     Call {

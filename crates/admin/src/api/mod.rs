@@ -15,6 +15,7 @@ mod reload;
 mod shadow;
 mod sse;
 mod stats;
+mod strategies;
 mod strategy;
 mod unique_json;
 

@@ -21,9 +21,16 @@ use clap::{Parser, Subcommand};
 
 use crate::Outcome;
 
+/// What `--version` says; a build that has no dashboard says so, lest somebody ships it.
+const VERSION: &str = if evenkeel_admin::HAS_DASHBOARD {
+    env!("CARGO_PKG_VERSION")
+} else {
+    concat!(env!("CARGO_PKG_VERSION"), " (built without the dashboard)")
+};
+
 /// A load balancer whose decisions can be repeated
 #[derive(Debug, Parser)]
-#[command(name = "evenkeel", version, max_term_width = 100)]
+#[command(name = "evenkeel", version = VERSION, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -118,7 +118,8 @@ fn introduce(plan: &Plan, stage: &Stage) -> Outcome {
     let text = format!(
         "listening on {address}\nadmin on {admin}\n\n\
          Six backends, {rate} requests a second, {until}. `medium` is twice and `slow` five times as slow as\n\
-         the others; the gateway is not told. Meanwhile, in another terminal:\n\n  \
+         the others; the gateway is not told. The dashboard: http://{admin}/\n\n\
+         Meanwhile, in another terminal:\n\n  \
          curl -i http://{address}/\n  \
          evenkeel endpoint list{flag}\n  \
          evenkeel endpoint drain fast-1{flag}\n  \

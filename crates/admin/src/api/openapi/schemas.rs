@@ -26,6 +26,7 @@ pub(super) fn all() -> Value {
         ),
         ("EndpointChange", endpoint_change(cluster)),
         ("Strategy", strategy()),
+        ("StrategyInfo", strategy_info()),
         ("NewStrategy", cluster["strategy"].clone()),
         ("Receipt", receipt::kept()),
         ("RequestReceipt", receipt::of_request()),
@@ -222,6 +223,16 @@ fn strategy() -> Value {
     object(json!({
         "name": text(),
         "params": { "type": "object" },
+    }))
+}
+
+fn strategy_info() -> Value {
+    let param = object(json!({
+        "name": text(), "values": text(), "default": optional("string"), "doc": text(),
+    }));
+    object(json!({
+        "name": text(), "summary": text(), "advice": text(),
+        "params": { "type": "array", "items": param },
     }))
 }
 

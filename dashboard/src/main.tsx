@@ -1,0 +1,22 @@
+import { render } from "preact";
+import "./style/base.css";
+import "./style/layout.css";
+import "./style/table.css";
+import "./style/receipt.css";
+import "./style/form.css";
+import "uplot/dist/uPlot.min.css";
+import { startDecisions } from "./state/decisions";
+import { startDetails } from "./state/details";
+import { startEvents } from "./state/events";
+import { startKeys } from "./state/keys";
+import { startLive } from "./state/live";
+import { startShadows } from "./state/shadows";
+import { App } from "./view/App";
+
+startLive();
+startDetails();
+startEvents();
+startDecisions();
+startShadows();
+startKeys();
+render(<App />, document.getElementById("app")!);
