@@ -52,7 +52,7 @@ tls = false
 proxy_protocol = false
 trusted_proxies = ["10.0.0.0/8", "::1"]
 half_close = "cancel"
-limits = { connections = 7, header_bytes = "8KiB", headers = 256, body = "1MiB", body_rate = "2KiB", header_timeout = "1s", idle_timeout = "2s" }
+limits = { connections = 7, header_bytes = "8KiB", headers = 256, body = "1MiB", body_rate = "2KiB", header_timeout = "1s", idle_timeout = "2s", streams = 9 }
 
 [[listener]]
 address = "127.0.0.1:0"
@@ -290,7 +290,7 @@ fn defaults_are_those_that_were_promised() {
         (10_000, 65_536, 100)
     );
     assert_eq!((limits.body, limits.header_timeout), (None, seconds(10)));
-    assert_eq!(limits.idle_timeout, seconds(60));
+    assert_eq!((limits.idle_timeout, limits.streams), (seconds(60), 128));
     let timeouts = Timeouts::default();
     assert_eq!(
         (timeouts.connect, timeouts.response),
@@ -353,6 +353,7 @@ fn every_key_arrives() {
         body_rate: Some(2048),
         header_timeout: Duration::from_secs(1),
         idle_timeout: Duration::from_secs(2),
+        streams: 9,
     };
     assert_eq!(web.limits, limits);
     assert!(!web.half_close && free.half_close);

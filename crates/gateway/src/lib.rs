@@ -18,6 +18,7 @@ mod decision;
 mod descriptors;
 mod event;
 mod forward;
+mod http2;
 mod key;
 mod lifecycle;
 mod listener;

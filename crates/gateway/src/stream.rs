@@ -13,6 +13,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::http2::Incoming;
 use crate::tls::TlsStream;
 
 /// A connection of any kind.
@@ -21,6 +22,8 @@ pub(crate) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
     Tls(Box<TlsStream>),
+    /// A stream of a client that speaks HTTP/2.
+    Incoming(Box<Incoming>),
     /// What is left where one was taken from.
     Taken,
 }
@@ -37,8 +40,15 @@ impl Stream {
             Self::Tcp(stream) => stream.poll_read_ready(cx),
             Self::Unix(stream) => stream.poll_read_ready(cx),
             Self::Tls(stream) => stream.poll_read_ready(cx),
+            Self::Incoming(stream) if stream.has_some() => Poll::Ready(Ok(())),
+            Self::Incoming(_) => Poll::Pending,
             Self::Taken => Poll::Ready(Err(taken())),
         }
+    }
+
+    /// Whether the two sides have agreed on HTTP/2.
+    pub(crate) fn speaks_http2(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.speaks_http2())
     }
 
     /// Writes as much as is taken at once, to one that is not secured.
@@ -46,7 +56,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.try_write(data),
             Self::Unix(stream) => stream.try_write(data),
-            Self::Tls(_) | Self::Taken => Err(taken()),
+            Self::Tls(_) | Self::Incoming(_) | Self::Taken => Err(taken()),
         }
     }
 
@@ -54,7 +64,7 @@ impl Stream {
     pub(crate) fn set_nodelay(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_nodelay(true),
-            Self::Unix(_) | Self::Taken => Ok(()),
+            Self::Unix(_) | Self::Incoming(_) | Self::Taken => Ok(()),
             Self::Tls(stream) => stream.below().set_nodelay(),
         }
     }
@@ -69,7 +79,7 @@ impl Stream {
             Self::Tcp(stream) => Ok(SockRef::from(stream)),
             Self::Unix(stream) => Ok(SockRef::from(stream)),
             Self::Tls(stream) => stream.below().socket(),
-            Self::Taken => Err(taken()),
+            Self::Incoming(_) | Self::Taken => Err(taken()),
         }
     }
 
@@ -103,6 +113,7 @@ impl AsyncRead for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, space),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, space),
             Self::Tls(stream) => stream.poll_read(cx, space),
+            Self::Incoming(stream) => stream.poll_read(cx, space),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -119,6 +130,7 @@ impl AsyncWrite for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, data),
             Self::Tls(stream) => stream.poll_write(cx, data),
+            Self::Incoming(stream) => stream.poll_write(cx, data),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -136,6 +148,10 @@ impl AsyncWrite for Stream {
                 let first = parts.iter().find(|part| !part.is_empty());
                 stream.poll_write(cx, first.map_or(&[], |part| part))
             }
+            Self::Incoming(stream) => {
+                let first = parts.iter().find(|part| !part.is_empty());
+                stream.poll_write(cx, first.map_or(&[], |part| part))
+            }
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -145,6 +161,7 @@ impl AsyncWrite for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
             Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => stream.poll_send(cx),
+            Self::Incoming(_) => Poll::Ready(Ok(())),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -154,6 +171,10 @@ impl AsyncWrite for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => stream.poll_shutdown(cx),
+            Self::Incoming(stream) => {
+                stream.shut_down();
+                Poll::Ready(Ok(()))
+            }
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }

@@ -97,6 +97,8 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// How long a kept-alive connection may wait for its next request.
     pub idle_timeout: Duration,
+    /// The most requests at once on a connection of HTTP/2.
+    pub streams: u32,
 }
 
 impl Default for Limits {
@@ -109,6 +111,7 @@ impl Default for Limits {
             body_rate: None,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
+            streams: 128,
         }
     }
 }

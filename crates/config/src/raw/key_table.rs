@@ -50,7 +50,7 @@ pub(super) const KEYS: &[Key] = &[
     now("listener.limits.header_timeout", Duration, "\"10s\"", "How long a head may take to arrive."),
     now("listener.limits.idle_timeout", Duration, "\"60s\"", "How long a kept-alive connection may wait for its next request."),
     off("listener.limits.body_rate", Size(1, 1 << 30), "", "The least bytes of its body that a client must send a second, over any `header_timeout` in which the endpoint took them at once. No bound when absent."),
-    later("listener.limits.streams"),
+    now("listener.limits.streams", Integer(1, 65_536), "128", "The most requests at once on a connection of HTTP/2."),
     now("listener.route", Tables(""), "", "Which requests go elsewhere. In order, the first one whose conditions all hold takes a request; it has a `cluster`, `clusters` or a `redirect`."),
     now("listener.route.host", Host, "", "The host of the request, whatever its port; \"*.example.com\" is all hosts below a name."),
     now("listener.route.sni", Host, "", "On a TCP listener: the name that a client asks for in its TLS hello, which is passed on as it came."),

@@ -141,6 +141,7 @@ fn limits(walk: &mut Walk<'_>, section: &Section<'_>) -> Limits {
         idle_timeout: walk
             .duration(&section, "idle_timeout")
             .unwrap_or(default.idle_timeout),
+        streams: walk.integer(&section, "streams").unwrap_or(default.streams),
     }
 }
 

@@ -129,14 +129,14 @@ pub(super) const LISTENER: &[Case] = &[
     ("limits = false", &[
         "3:10 error: listener.limits = false is not a table",
     ]),
-    ("limits = { connections = 0, header_bytes = 65536, headers = 257, body = \"big\", header_timeout = \"0s\", idle_timeout = 60, streams = 1 }", &[
+    ("limits = { connections = 0, header_bytes = 65536, headers = 257, body = \"big\", header_timeout = \"0s\", idle_timeout = 60, streams = 0 }", &[
         "3:26 error: listener.limits.connections = 0 is not a whole number from 1 to 1000000",
         "3:44 error: listener.limits.header_bytes = 65536 has no unit",
         "3:61 error: listener.limits.headers = 257 is not a whole number from 1 to 256",
         "3:73 error: listener.limits.body: \"big\" is not a size",
         "3:97 error: listener.limits.header_timeout = \"0s\" is not a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
         "3:118 error: listener.limits.idle_timeout = 60 has no unit",
-        "3:122 error: listener.limits.streams is not supported yet",
+        "3:132 error: listener.limits.streams = 0 is not a whole number from 1 to 65536",
     ]),
     ("limits = { header_bytes = \"1B\", headers = \"100\", body = \"64KB\", header_timeout = \"10\", idle_timeout = \"1d\" }", &[
         "3:27 error: listener.limits.header_bytes = \"1B\" is not a size from \"512B\" to \"1MiB\"",

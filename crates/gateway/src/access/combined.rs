@@ -2,7 +2,7 @@
 
 use super::escape::{quoted, write};
 use super::json::Millis;
-use super::line::{Attempt, Line, version_text};
+use super::line::{Attempt, Line};
 use crate::timestamp::clf;
 
 /// Appends a line, without its line feed.
@@ -17,7 +17,7 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
             quoted(out, &asked.method);
             out.push(b' ');
             quoted(out, &asked.target);
-            write(out, format_args!(" {}", version_text(asked.version)));
+            write(out, format_args!(" {}", asked.protocol()));
         }
         None => out.push(b'-'),
     }

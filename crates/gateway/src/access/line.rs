@@ -46,11 +46,24 @@ pub(super) struct Asked {
     /// As it was sent, with its query.
     pub(super) target: Vec<u8>,
     pub(super) version: Version,
+    /// It came on a stream of HTTP/2.
+    pub(super) http2: bool,
     pub(super) host: Vec<u8>,
     pub(super) user_agent: Vec<u8>,
     pub(super) referer: Vec<u8>,
     /// Of the trace that the request is a part of.
     pub(super) trace_id: Vec<u8>,
+}
+
+impl Asked {
+    /// The version as a request line has it.
+    pub(super) const fn protocol(&self) -> &'static str {
+        match self.version {
+            _ if self.http2 => "HTTP/2.0",
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        }
+    }
 }
 
 /// A try of a request.
@@ -103,7 +116,7 @@ impl Line<'_> {
     pub(super) fn protocol(&self) -> Option<&'static str> {
         match self.asked {
             _ if self.is_connection => Some("tcp"),
-            asked => asked.map(|asked| version_text(asked.version)),
+            asked => asked.map(Asked::protocol),
         }
     }
 
@@ -115,14 +128,6 @@ impl Line<'_> {
     /// How long the connection to it took.
     pub(super) fn connect(&self) -> Nanos {
         self.heard.map_or(Nanos(0), |attempt| attempt.connect)
-    }
-}
-
-/// The version as a request line has it.
-pub(super) const fn version_text(version: Version) -> &'static str {
-    match version {
-        Version::Http10 => "HTTP/1.0",
-        Version::Http11 => "HTTP/1.1",
     }
 }
 
@@ -138,6 +143,7 @@ pub(super) mod tests {
             method: b"GET".to_vec(),
             target: b"/a\"b\\c".to_vec(),
             version: Version::Http11,
+            http2: false,
             host: b"a.example".to_vec(),
             user_agent: b"evil\"\r\n\x1b[31m {\"status\":200} \xff\xc3\xa9".to_vec(),
             referer: Vec::new(),

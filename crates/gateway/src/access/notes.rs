@@ -42,7 +42,7 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Notes what is asked for.
-    pub(crate) fn begin(&mut self, head: &RequestHead<'_, '_>, wanted: bool) {
+    pub(crate) fn begin(&mut self, head: &RequestHead<'_, '_>, http2: bool, wanted: bool) {
         (self.begun, self.wanted) = (true, wanted);
         if !wanted {
             return;
@@ -55,7 +55,7 @@ impl Notes {
         replace(&mut asked.referer, head.field("referer"));
         let parent = head.field("traceparent");
         replace(&mut asked.trace_id, parent.and_then(trace_id));
-        asked.version = head.version;
+        (asked.version, asked.http2) = (head.version, http2);
     }
 
     /// Notes a connection whose bytes are passed on, in place of a request.

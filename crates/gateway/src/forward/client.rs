@@ -13,11 +13,13 @@ use evenkeel_preface::{Addresses, ProxyHeader, ProxyVersion};
 use tokio::io::AsyncWrite;
 
 use super::exchange::{After, exchange};
+use super::http2;
 use super::opening::open;
 use super::request::{Request, TOO_SLOW};
 use crate::access::{Ending, Noted};
 use crate::cluster::{CodeClass, Policies};
 use crate::decision::Trace;
+use crate::http2::{Incoming, PREFACE};
 use crate::listener::{Listener, Seat};
 use crate::stream::Stream;
 use crate::upstream::{Carrier, Dial};
@@ -58,7 +60,7 @@ pub(crate) fn serve(
         entry,
         address: None,
         destination: None,
-        _seat: seat,
+        _seat: Some(seat),
         stream,
         inbox: Inbox::new(&worker.buffers),
         alarm: worker.alarms.alarm(),
@@ -86,7 +88,8 @@ pub(super) struct Client {
     pub(super) worker: Rc<Worker>,
     /// Where the request in hand came in; a newer one is taken over between requests.
     pub(super) entry: Entry,
-    _seat: Seat,
+    /// A stream has none: its connection has.
+    _seat: Option<Seat>,
     pub(super) stream: Stream,
     pub(super) inbox: Inbox,
     pub(super) alarm: Alarm,
@@ -115,6 +118,8 @@ enum Next {
     Closed,
     Refused(Reject),
     Request,
+    /// It begins as one of HTTP/2.
+    Http2,
 }
 
 impl Client {
@@ -142,6 +147,7 @@ impl Client {
                 match self.next(fresh, &mut request).await {
                     Next::Closed => return self.stream.part(),
                     Next::Refused(reject) => return Box::pin(self.refuse(reject)).await,
+                    Next::Http2 => return http2::serve(self).await,
                     Next::Request => match exchange(&mut self, &mut request).await {
                         After::Abort => return,
                         After::Close => return Box::pin(self.close()).await,
@@ -149,6 +155,33 @@ impl Client {
                     },
                 }
             }
+        }
+    }
+
+    /// One who sends one request, on a stream of this connection.
+    pub(super) fn on_stream(&self, stream: Incoming) -> Self {
+        let worker = &self.worker;
+        worker.connections.set(worker.connections.get() + 1);
+        Self {
+            worker: Rc::clone(worker),
+            entry: self.entry.clone(),
+            _seat: None,
+            stream: Stream::Incoming(Box::new(stream)),
+            inbox: Inbox::new(&worker.buffers),
+            alarm: worker.alarms.alarm(),
+            peer: self.peer.clone(),
+            address: self.address,
+            destination: self.destination.clone(),
+            request_id: String::new(),
+            trusted: self.trusted,
+            trace: Trace::new(worker.recorder.as_ref()),
+            proto: self.proto,
+            notes: match &worker.access {
+                Some(_) => Noted::on(),
+                None => Noted::default(),
+            },
+            ended: false,
+            switched: None,
         }
     }
 
@@ -220,7 +253,11 @@ impl Client {
                 match request.read(self) {
                     Ok(true) => return Next::Request,
                     Ok(false) => {}
-                    Err(reject) => return Next::Refused(reject),
+                    Err(reject) if !fresh || !is_preface(self.inbox.data()) => {
+                        return Next::Refused(reject);
+                    }
+                    Err(_) if self.inbox.data().len() >= PREFACE.len() => return Next::Http2,
+                    Err(_) => {}
                 }
             }
             seen = self.inbox.data().len();
@@ -259,6 +296,9 @@ impl Client {
     /// a reset is noticed within [`LOOK_EVERY`].
     #[inline]
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Stream::Incoming(stream) = &mut self.stream {
+            return stream.poll_reset(cx);
+        }
         while self.inbox.data().len() < READ_AHEAD && !self.ended {
             // Says nothing without a buffer; only what is there needs one.
             if ready!(self.stream.poll_read_ready(cx)).is_err() {
@@ -404,6 +444,13 @@ impl Drop for Client {
 pub(super) fn body_len(answer: &[u8]) -> u64 {
     let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
     end.map_or(0, |end| (answer.len() - end - 4) as u64)
+}
+
+/// Whether a connection may be one of HTTP/2, as far as it has come.
+#[cold]
+fn is_preface(data: &[u8]) -> bool {
+    let count = data.len().min(PREFACE.len());
+    data[..count] == PREFACE[..count]
 }
 
 /// Empty lines before a request are no request.

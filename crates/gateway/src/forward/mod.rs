@@ -4,6 +4,7 @@ mod attempt;
 mod client;
 mod exchange;
 mod hedge;
+mod http2;
 mod opening;
 mod pace;
 mod pump;

@@ -10,7 +10,7 @@ use evenkeel_config::Protocol;
 use evenkeel_preface::ProxyHeader;
 
 use super::client::Client;
-use super::tcp;
+use super::{http2, tcp};
 use crate::listener::TurnedAway;
 use crate::stream::Stream;
 use crate::tls::{Hello, ServerTls, TlsStream};
@@ -30,6 +30,7 @@ pub(super) async fn open(mut client: Client) {
         return;
     }
     match protocol {
+        Protocol::Http if client.stream.speaks_http2() => http2::serve(client).await,
         Protocol::Http => client.run().await,
         Protocol::Tcp => tcp::serve(client).await,
     }

@@ -9,6 +9,7 @@ use super::retry::Repeatable;
 use crate::access::Notes;
 use crate::cluster::Policies;
 use crate::route::{Destination, Way};
+use crate::stream::Stream;
 use crate::upstream::Silence;
 use crate::worker::Entry;
 
@@ -82,7 +83,9 @@ impl Request {
         }
         client.notes.note(|notes| {
             let log = worker.access.as_ref();
-            notes.begin(&head, log.is_some_and(|log| log.wants(id)));
+            let wanted = log.is_some_and(|log| log.wants(id));
+            let http2 = matches!(client.stream, Stream::Incoming(_));
+            notes.begin(&head, http2, wanted);
         });
         if let Some(recorder) = &worker.recorder
             && let Some(header) = recorder.header()

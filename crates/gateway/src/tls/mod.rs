@@ -22,8 +22,9 @@ pub(crate) use server::ServerTls;
 pub(crate) use settings::{TlsSettings, follow_files};
 pub(crate) use stream::TlsStream;
 
-/// What the protocol inside is called, where it is negotiated.
+/// What the protocols inside are called, where they are negotiated.
 const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
 
 /// Why TLS cannot be spoken as configured.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 use super::files::{Watched, authorities, certified};
-use super::{HTTP1, TlsError, provider};
+use super::{HTTP1, HTTP2, TlsError, provider};
 
 /// The certificates of a listener, the newest that were right.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ fn config(
     // Tickets are good for these certificates and these authorities only: another set has other keys.
     config.ticketer = Ticketer::new().map_err(wrong)?;
     if protocol == Protocol::Http {
-        config.alpn_protocols = vec![HTTP1.to_vec()];
+        config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
     }
     Ok(config)
 }

@@ -12,6 +12,7 @@ use std::task::{Context, Poll, ready};
 use rustls::Connection;
 use tokio::io::{AsyncWrite, ReadBuf};
 
+use super::HTTP2;
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
 
@@ -63,6 +64,11 @@ impl TlsStream {
             }
             self.decrypt(cx)?;
         }
+    }
+
+    /// Whether the two sides have agreed on HTTP/2.
+    pub(crate) fn speaks_http2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(HTTP2)
     }
 
     /// The connection below.

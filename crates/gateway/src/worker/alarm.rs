@@ -108,10 +108,15 @@ impl Alarm {
         is_due
     }
 
+    /// Whether it is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due.get() <= self.alarms.now()
+    }
+
     /// Ready once it is due, until it is set again.
     #[inline]
     pub(crate) fn poll_due(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.due.get() <= self.alarms.now() {
+        if self.is_due() {
             return Poll::Ready(());
         }
         let mut waker = self.bell.waker.borrow_mut();

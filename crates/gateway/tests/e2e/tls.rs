@@ -35,7 +35,7 @@ pub(crate) fn tls(identity: Identity) -> ListenerTls {
 }
 
 /// A gateway that ends TLS with these certificates.
-fn secured(
+pub(crate) fn secured(
     endpoints: impl IntoIterator<Item = Endpoint>,
     all: Vec<ListenerTls>,
     change: impl FnOnce(&mut Config),
@@ -47,7 +47,7 @@ fn secured(
 }
 
 /// What a client believes and shows.
-fn believing(
+pub(crate) fn believing(
     authority: &Authority,
     identity: Option<&Identity>,
     versions: &[&'static SupportedProtocolVersion],
@@ -72,10 +72,10 @@ fn believing(
 }
 
 /// A client that speaks TLS.
-struct TlsClient(StreamOwned<ClientConnection, TcpStream>);
+pub(crate) struct TlsClient(pub(crate) StreamOwned<ClientConnection, TcpStream>);
 
 impl TlsClient {
-    fn connect(address: SocketAddr, name: &str, config: &Arc<ClientConfig>) -> Self {
+    pub(crate) fn connect(address: SocketAddr, name: &str, config: &Arc<ClientConfig>) -> Self {
         Self::over(plain(address), name, config)
     }
 

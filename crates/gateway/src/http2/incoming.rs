@@ -1,0 +1,167 @@
+//! A stream of a client, as a connection that speaks HTTP/1.1 and carries one request.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use evenkeel_http1::{Asked, Encoding, Pseudo, Reject, ResponseHead, Slots, compose_request};
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::request::Parts;
+use http::{Method, Request, Response};
+use tokio::io::ReadBuf;
+
+use super::body_reader::BodyReader;
+use super::body_writer::{BodyWriter, ends_with_head};
+use super::{OWN_HEADS, Streams, broken, fields, invalid};
+
+/// A stream of a client.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    request: BodyReader,
+    respond: SendResponse<Bytes>,
+    /// What has come of the head of the answer.
+    head: Vec<u8>,
+    asked: Asked,
+    /// Behind the head.
+    answer: Option<BodyWriter>,
+    streams: Rc<Streams>,
+}
+
+impl Incoming {
+    /// Takes a stream over; none if its request breaks the rules, and the stream is reset then.
+    pub(crate) fn accept(
+        request: Request<RecvStream>,
+        mut respond: SendResponse<Bytes>,
+        streams: &Rc<Streams>,
+    ) -> Option<Self> {
+        let (parts, body) = request.into_parts();
+        let has_body = !body.is_end_stream();
+        let mut head = Vec::with_capacity(512);
+        if let Err(reject) = compose(&parts, has_body, &mut head) {
+            tracing::debug!(reason = %reject, "stream refused");
+            respond.send_reset(Reason::PROTOCOL_ERROR);
+            streams.note(false);
+            return None;
+        }
+        let length_known = parts.headers.contains_key(http::header::CONTENT_LENGTH);
+        let encoding = match (has_body, length_known) {
+            (false, _) => Encoding::None,
+            (true, true) => Encoding::Identity,
+            (true, false) => Encoding::Chunked,
+        };
+        streams.begin();
+        Some(Self {
+            request: BodyReader::new(head, body, encoding),
+            respond,
+            head: Vec::new(),
+            asked: Asked {
+                head: parts.method == Method::HEAD,
+                upgrade: false,
+            },
+            answer: None,
+            streams: Rc::clone(streams),
+        })
+    }
+
+    /// Ready when the client has given the stream up, or its connection is gone.
+    pub(crate) fn poll_reset(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.answer {
+            Some(answer) if answer.is_done() => Poll::Pending,
+            Some(answer) => answer.stream().poll_reset(cx).map(drop),
+            None => self.respond.poll_reset(cx).map(drop),
+        }
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        space: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.request.poll_read(cx, space)
+    }
+
+    pub(crate) fn has_some(&self) -> bool {
+        self.request.has_some()
+    }
+
+    /// Nothing more is read: what the client still sends is not wanted.
+    pub(crate) fn shut_down(&mut self) {
+        self.request.stop();
+    }
+
+    /// Takes the next bytes of the answer.
+    pub(crate) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(answer) = &mut self.answer {
+            return answer.poll_write(cx, data);
+        }
+        if let Poll::Ready(result) = self.respond.poll_reset(cx) {
+            let error = match result {
+                Ok(_) => io::ErrorKind::ConnectionReset.into(),
+                Err(error) => broken(error),
+            };
+            return Poll::Ready(Err(error));
+        }
+        Poll::Ready(self.take_head(data))
+    }
+
+    /// Takes what is of the head, and says how many bytes that was.
+    fn take_head(&mut self, data: &[u8]) -> io::Result<usize> {
+        let before = self.head.len();
+        self.head.extend_from_slice(data);
+        let mut slots = Slots::new();
+        let parsed = ResponseHead::parse(&self.head, &OWN_HEADS, &mut slots, self.asked);
+        let Some(head) = parsed.map_err(invalid)? else {
+            return Ok(data.len());
+        };
+        let mut taken = head.len - before;
+        let mut response = Response::new(());
+        *response.status_mut() = http::StatusCode::from_u16(head.status).map_err(invalid)?;
+        fields::of_head(head.fields(), response.headers_mut());
+        if head.is_interim() {
+            self.respond.send_informational(response).map_err(broken)?;
+        } else {
+            let mut decoder = head.body_decoder();
+            let (ends, more) = ends_with_head(&mut decoder, &data[taken..]);
+            let send = self.respond.send_response(response, ends).map_err(broken)?;
+            self.answer = Some(BodyWriter::new(send, decoder, ends));
+            taken += more;
+        }
+        self.head.clear();
+        Ok(taken)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        let in_order = self.answer.as_ref().is_some_and(BodyWriter::is_done);
+        if !in_order {
+            // Says that an answer was cut, where the client is still there to hear it.
+            self.respond.send_reset(Reason::INTERNAL_ERROR);
+        }
+        self.streams.end(in_order);
+    }
+}
+
+/// Writes the head of a request in the bytes of HTTP/1.
+fn compose(parts: &Parts, has_body: bool, head: &mut Vec<u8>) -> Result<(), Reject> {
+    let target = parts.uri.path_and_query();
+    let pseudo = Pseudo {
+        method: parts.method.as_str(),
+        path: target.map_or("/", |target| target.as_str()),
+        authority: parts
+            .uri
+            .authority()
+            .map_or("", |authority| authority.as_str()),
+    };
+    let fields = parts.headers.iter();
+    let fields: Vec<_> = fields
+        .map(|(name, value)| (name.as_str(), value.as_bytes()))
+        .collect();
+    compose_request(&pseudo, fields.iter().copied(), has_body, head)
+}
