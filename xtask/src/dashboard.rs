@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{self, answers, command, root};
+use crate::outside;
+use crate::process::{self, answers, command, debug_binary, root, target};
 
 /// What the page is made of, in the folder `dashboard`.
 const SOURCES: &[&str] = &[
@@ -52,6 +53,19 @@ pub(crate) fn build() -> Result<()> {
     );
     npm(&["ci", "--silent", "--no-audit", "--no-fund"])?;
     npm(&["run", "--silent", "build"])
+}
+
+/// The page before a gateway of this tree, used as people use it, judged by what the endpoints get.
+///
+/// # Errors
+///
+/// When something is missing or a test fails.
+pub(crate) fn test() -> Result<()> {
+    build()?;
+    outside::needs("chromium", "chromium")?;
+    let mut test = command("node", &["tests/dashboard/run.mjs"]);
+    test.arg(debug_binary()?).arg(root().join("dashboard"));
+    process::run(test.arg(target().join("dashboard")))
 }
 
 fn npm(arguments: &[&str]) -> Result<()> {

@@ -120,7 +120,7 @@ fn pinned(folder: &std::path::Path) -> bool {
 }
 
 /// Installs what is missing where that is allowed, else says what to install.
-fn needs(program: &str, package: &str) -> Result<()> {
+pub(crate) fn needs(program: &str, package: &str) -> Result<()> {
     if answers(command(program, &["--version"])) {
         return Ok(());
     }

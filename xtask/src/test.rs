@@ -67,6 +67,10 @@ const STEPS: &[Step] = &[
         run: clients,
     },
     Step {
+        name: "dashboard",
+        run: dashboard::test,
+    },
+    Step {
         name: "soak",
         run: soak::short,
     },

@@ -1,4 +1,5 @@
 import type { Signal } from "@preact/signals";
+import { useId } from "preact/hooks";
 
 interface Properties {
   name: string;
@@ -11,19 +12,22 @@ interface Properties {
 
 /** A line of a form. */
 export function Field({ name, value, hint, placeholder, required = false, numeric = false }: Properties) {
+  const id = useId();
   return (
-    <label class="field">
-      <span>{name}</span>
+    <div class="field">
+      <label for={id}>{name}</label>
       <input
+        id={id}
         value={value.value}
         placeholder={placeholder}
         required={required}
         inputMode={numeric ? "numeric" : undefined}
         autocomplete="off"
         spellcheck={false}
+        aria-describedby={hint ? `${id}-hint` : undefined}
         onInput={(event) => (value.value = event.currentTarget.value)}
       />
-      {hint && <small>{hint}</small>}
-    </label>
+      {hint && <small id={`${id}-hint`}>{hint}</small>}
+    </div>
   );
 }
