@@ -102,6 +102,16 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         }
         ("notify", "url") => format!("{listener}[[notify]]\n{pair}\n"),
         ("notify", _) => format!("{listener}[[notify]]\nurl = \"http://a/\"\n{pair}\n"),
+        ("cluster.*.discovery", "type") => {
+            format!("{listener}[cluster.web.discovery]\npath = \"a\"\n{pair}\n")
+        }
+        ("cluster.*.discovery", "path") => {
+            format!("{listener}[cluster.web.discovery]\ntype = \"file\"\n{pair}\n")
+        }
+        ("cluster.*.discovery", _) => {
+            let needed = "type = \"file\"\npath = \"a\"\n";
+            format!("{listener}[cluster.web.discovery]\n{needed}{pair}\n")
+        }
         ("cluster.*.endpoints", "address") => {
             format!("{listener}[cluster.web]\nendpoints = [{{ {pair} }}]\n")
         }

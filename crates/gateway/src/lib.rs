@@ -16,6 +16,7 @@ mod clock;
 mod cluster;
 mod decision;
 mod descriptors;
+mod discovery;
 mod event;
 mod forward;
 mod http2;
@@ -37,12 +38,13 @@ mod worker;
 
 pub use clock::{Clock, time_of_day};
 pub use cluster::{
-    BUCKETS, Cluster, CodeClass, DECISION_BUCKETS, DecisionTimes, EndpointOverride, EndpointReport,
-    Histogram, Overrides, Policies, Presence, RetryRules, ShadowReport, ShadowShare, Sheds, Totals,
+    BUCKETS, Cluster, CodeClass, DECISION_BUCKETS, DecisionTimes, DiscoveryReport,
+    EndpointOverride, EndpointReport, Histogram, Overrides, Policies, Presence, RetryRules,
+    ShadowReport, ShadowShare, Sheds, Totals,
 };
 pub use decision::{Condition, Kept, Next, NotACondition, Receipts, Wanted};
 pub use event::{Event, EventKind, Events, Missed, Subscription};
-pub use lifecycle::{Control, EndpointExists, Gateway, StartError, Task};
+pub use lifecycle::{Control, EndpointExists, Gateway, NothingHeld, StartError, Task};
 pub use listener::{Listener, TurnedAway};
 pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};

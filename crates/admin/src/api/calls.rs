@@ -6,8 +6,8 @@ use axum::routing::{MethodRouter, get, patch, post, put};
 use evenkeel_gateway::Control;
 
 use super::{
-    Desk, clusters, decisions, endpoints, events, openapi, reload, shadow, stats, strategies,
-    strategy,
+    Desk, clusters, decisions, discovery, endpoints, events, openapi, reload, shadow, stats,
+    strategies, strategy,
 };
 
 /// A call of the API.
@@ -153,6 +153,16 @@ pub(super) const CALLS: &[Call] = &[
         answer: Answer::Json(200, "Strategy"),
         problems: &[NO_CLUSTER, WRONG],
         serve: |_| put(strategy::replace),
+        ..READ
+    },
+    Call {
+        method: Method::Post,
+        path: "/clusters/{cluster}/discovery/accept",
+        id: "acceptList",
+        summary: "Puts the list of endpoints in force that is held because it loses too much",
+        answer: Answer::Json(200, "Cluster"),
+        problems: &[NO_CLUSTER, (409, "no list is held")],
+        serve: |_| post(discovery::accept),
         ..READ
     },
     Call {

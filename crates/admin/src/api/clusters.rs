@@ -6,6 +6,7 @@ use evenkeel_gateway::{Cluster, CodeClass, Control, EndpointReport, Totals};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::discovery::DiscoveryView;
 use super::endpoint_view::EndpointView;
 use super::named::NamedCluster;
 use super::overrides::{self, OverrideView};
@@ -19,6 +20,8 @@ pub(super) struct ClusterView {
     endpoints: Vec<EndpointView>,
     panic: bool,
     totals: TotalsView,
+    /// Where more endpoints come from; none: nowhere.
+    discovery: Option<DiscoveryView>,
     /// What was changed by the API over the file.
     overrides: Vec<OverrideView>,
 }
@@ -45,7 +48,7 @@ pub(super) async fn show(NamedCluster(cluster): NamedCluster) -> Json<ClusterVie
     Json(view(&cluster))
 }
 
-fn view(cluster: &Cluster) -> ClusterView {
+pub(super) fn view(cluster: &Cluster) -> ClusterView {
     let endpoints = cluster.endpoints();
     ClusterView {
         name: cluster.name().to_owned(),
@@ -53,6 +56,7 @@ fn view(cluster: &Cluster) -> ClusterView {
         panic: cluster.is_in_panic(),
         totals: totals(&endpoints, &cluster.own_totals()),
         endpoints: endpoints.iter().map(EndpointView::from).collect(),
+        discovery: cluster.discovery().map(DiscoveryView::from),
         overrides: overrides::views(&cluster.overrides()),
     }
 }

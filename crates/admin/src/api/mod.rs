@@ -4,6 +4,7 @@ mod body;
 mod calls;
 mod clusters;
 mod decisions;
+mod discovery;
 mod endpoint_view;
 mod endpoints;
 mod events;

@@ -53,6 +53,7 @@ impl prometheus_client::collector::Collector for Collector {
         table_checksums(&mut encoder, &samples)?;
         health::write(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
+        discovery_ages(&mut encoder, &samples)?;
         shadows::encode(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
         decision_times(&mut encoder, &samples)?;
@@ -170,6 +171,23 @@ fn table_checksums(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> R
         if let Some(checksum) = sample.checksum {
             let labels = [("cluster", &*sample.cluster)];
             gauge(&mut family, &labels, in_a_double(checksum))?;
+        }
+    }
+    Ok(())
+}
+
+fn discovery_ages(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+    // A family without a series is none.
+    if samples.iter().all(|sample| sample.discovery_age.is_none()) {
+        return Ok(());
+    }
+    let help = "Since the source of endpoints last confirmed their list";
+    let name = "discovery_age_seconds";
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for sample in samples {
+        if let Some(age) = sample.discovery_age {
+            let labels = [("cluster", &*sample.cluster)];
+            gauge(&mut family, &labels, age.0 as f64 / 1e9)?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use evenkeel_core::Nanos;
 use evenkeel_gateway::{
     Cluster, DecisionTimes, EndpointReport, Histogram, ShadowReport, Sheds, Totals,
 };
@@ -11,6 +12,8 @@ pub(super) struct Sample {
     pub(super) cluster: Arc<str>,
     pub(super) strategy: &'static str,
     pub(super) panic: bool,
+    /// Since the source of endpoints last confirmed the list, where there is one.
+    pub(super) discovery_age: Option<Nanos>,
     /// Of the table of keys, under a strategy that has one.
     pub(super) checksum: Option<u64>,
     /// How long decisions took.
@@ -38,6 +41,7 @@ impl Sample {
             cluster: cluster.shared_name(),
             strategy: cluster.strategy().descriptor().name,
             panic: cluster.is_in_panic(),
+            discovery_age: cluster.discovery().map(|report| report.age),
             checksum: cluster.table_checksum(),
             decisions: cluster.decisions(),
             decision_times: cluster.decision_times(),

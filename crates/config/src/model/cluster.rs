@@ -7,6 +7,7 @@ use evenkeel_core::health::{HealthPolicy, OutlierPolicy, SlowStart};
 use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, WeightRules};
 
 use super::capacity::{Capacity, Peak};
+use super::discovery::Discovery;
 use super::hash::KeyRules;
 use super::health::HealthCheck;
 use super::retry::Retry;
@@ -23,6 +24,8 @@ pub struct Cluster {
     /// The endpoints, in the order of the file, with the cluster's capacity where they have none of
     /// their own. Ids are unique; there may be none.
     pub endpoints: Vec<Endpoint>,
+    /// Where more endpoints come from while the gateway runs; none: nowhere.
+    pub discovery: Option<Discovery>,
     /// Below which share of healthy endpoints all of them are used.
     pub panic: PanicThreshold,
     /// How endpoints are spoken to over TLS; none: in the clear.
@@ -63,6 +66,7 @@ impl Cluster {
             name: name.into(),
             strategy: StrategyChoice::default(),
             endpoints: Vec::new(),
+            discovery: None,
             panic: PanicThreshold::default(),
             tls: None,
             proxy_protocol: None,

@@ -48,6 +48,7 @@ pub const EVENTS: &[&str] = &[
     "membership",
     "operator",
     "reload",
+    "discovery",
 ];
 
 /// Somebody who is told what happens.
@@ -237,6 +238,8 @@ pub struct Runtime {
     pub instance: Option<String>,
     /// Where this gateway stands; none: zones play no part.
     pub zone: Option<String>,
+    /// A folder for what should outlive a restart; none: nothing does.
+    pub state_dir: Option<PathBuf>,
 }
 
 impl Default for Runtime {
@@ -246,6 +249,7 @@ impl Default for Runtime {
             drain_timeout: Duration::from_secs(30),
             instance: None,
             zone: None,
+            state_dir: None,
         }
     }
 }

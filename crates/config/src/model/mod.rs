@@ -3,6 +3,7 @@
 pub(crate) mod capacity;
 pub(crate) mod cluster;
 pub(crate) mod config;
+pub(crate) mod discovery;
 pub(crate) mod hash;
 pub(crate) mod health;
 pub(crate) mod listener;

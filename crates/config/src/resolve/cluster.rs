@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use evenkeel_core::{Endpoint, PanicThreshold};
 
-use super::{capacity, endpoint, hash, health, health_warnings, retry, strategy, tls, weights};
+use super::{
+    capacity, discovery, endpoint, hash, health, health_warnings, retry, strategy, tls, weights,
+};
 use crate::Mistake;
 use crate::model::cluster::{Cluster, ProxyProtocol, Sticky, Timeouts};
 use crate::model::listener::Listener;
@@ -42,7 +44,9 @@ fn cluster(
     section: &Section<'_>,
 ) -> Cluster {
     let endpoints = endpoint::endpoints(walk, section, &name);
-    if let Some(endpoints) = &endpoints {
+    if let Some(endpoints) = &endpoints
+        && !section.has("discovery")
+    {
         warn_idle(walk, section, at, endpoints);
     }
     let all = endpoints.as_deref().unwrap_or_default();
@@ -80,6 +84,7 @@ pub(super) fn policies(
         timeout,
         sticky: sticky(walk, section),
         shadow: strategy::shadows(walk, section),
+        discovery: discovery::discovery(walk, section),
         strategy,
         ..Cluster::new(name)
     }

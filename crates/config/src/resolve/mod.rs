@@ -3,6 +3,7 @@
 mod capacity;
 mod cluster;
 mod conflicts;
+mod discovery;
 pub(crate) mod endpoint;
 mod fields;
 mod hash;

@@ -150,7 +150,11 @@ fn access(walk: &mut Walk<'_>, log: &Section<'_>) -> Option<AccessLog> {
 }
 
 /// A file that is written, relative to the configuration; `-` is stdout.
-fn file_to_write(walk: &mut Walk<'_>, section: &Section<'_>, name: &str) -> Option<PathBuf> {
+pub(super) fn file_to_write(
+    walk: &mut Walk<'_>,
+    section: &Section<'_>,
+    name: &str,
+) -> Option<PathBuf> {
     let environment = walk.environment();
     let entry = section.get(name)?;
     let path = walk.parsed(&entry, |text| match text {
@@ -175,6 +179,15 @@ pub(super) fn runtime(walk: &mut Walk<'_>, top: &Section<'_>) -> Runtime {
             .unwrap_or(default.drain_timeout),
         instance: walk.name(&section, "instance"),
         zone: zone(walk, &section),
+        state_dir: state_dir(walk, &section),
+    }
+}
+
+fn state_dir(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<PathBuf> {
+    let entry = section.get("state_dir")?;
+    match entry.value.get_ref() {
+        DeValue::Boolean(false) => None,
+        _ => file_to_write(walk, section, "state_dir"),
     }
 }
 

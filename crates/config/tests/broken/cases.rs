@@ -473,7 +473,15 @@ pub(super) const CLUSTER: &[Case] = &[
         "7:8 error: cluster.web.capacity.peak = 0 is not a whole number from 1 to 1000000",
     ]),
     ("[cluster.web.discovery]\ntype = \"file\"", &[
-        "6:14 error: cluster.web.discovery is not supported yet",
+        "6:1 error: cluster.web.discovery has no path",
+    ]),
+    ("[cluster.web.discovery]\nrefresh = \"10ms\"\nmax_drop = 2", &[
+        "6:1 error: cluster.web.discovery has no type",
+        "7:11 error: cluster.web.discovery.refresh = \"10ms\" is not from \"100ms\" to \"1h\"",
+        "8:12 error: cluster.web.discovery.max_drop = 2 is not a number from 0 to 1",
+    ]),
+    ("discovery = { type = \"consul\", path = \"\" }", &[
+        "6:22 error: cluster.web.discovery.type = \"consul\" is not supported yet",
     ]),
     ("sticky = true", &[
         "6:10 error: cluster.web.sticky = true is not a table",

@@ -3,6 +3,7 @@
 mod attempts;
 mod counters;
 mod decision_times;
+mod discovered;
 mod health;
 mod learning;
 mod overlay;
@@ -16,6 +17,8 @@ pub use counters::{BUCKETS, CodeClass, Histogram, Sheds, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
 pub(crate) use decision_times::DecisionTimer;
 pub use decision_times::{DECISION_BUCKETS, DecisionTimes};
+pub use discovered::DiscoveryReport;
+pub(crate) use discovered::{Lost, Offered};
 pub(crate) use health::Probed;
 pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::{Cluster, EndpointReport};

@@ -1,7 +1,7 @@
 //! What operators changed while the gateway runs. It lies over the configuration and survives its
 //! reload, so that neither side undoes the other in silence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use evenkeel_config as config;
@@ -68,8 +68,10 @@ impl Overrides {
         self.endpoints.insert(endpoint.shared_id(), added);
     }
 
-    pub(super) fn remove(&mut self, id: &str, configured: &config::Cluster) {
-        if configured.endpoints.iter().any(|known| known.id() == id) {
+    /// Removes an endpoint; `is_listed` says that the configuration or a source of discovery has it, so that it
+    /// would come back.
+    pub(super) fn remove(&mut self, id: &str, is_listed: bool) {
+        if is_listed {
             let removed = EndpointOverride {
                 presence: Presence::Removed,
                 ..EndpointOverride::default()
@@ -94,14 +96,23 @@ impl Overrides {
         }
     }
 
-    /// The endpoints that the cluster is to have.
-    pub(super) fn apply(&self, configured: &config::Cluster) -> Vec<Endpoint> {
+    /// The endpoints that the cluster is to have: those of the configuration, those that were discovered under
+    /// other ids, and what operators made of them.
+    pub(super) fn apply(
+        &self,
+        configured: &config::Cluster,
+        discovered: &[Endpoint],
+    ) -> Vec<Endpoint> {
         let is_taken = |id: &str| {
             let over = self.endpoints.get(id);
             over.is_some_and(|over| over.presence != Presence::Configured)
         };
-        let stay = configured.endpoints.iter();
-        let stay = stay.filter(|endpoint| !is_taken(endpoint.id())).cloned();
+        let known: BTreeSet<&str> = configured.endpoints.iter().map(Endpoint::id).collect();
+        let beside = discovered.iter();
+        let beside = beside.filter(|endpoint| !known.contains(endpoint.id()));
+        let beside = beside.map(|endpoint| configured.adopt(endpoint.clone()));
+        let stay = configured.endpoints.iter().cloned().chain(beside);
+        let stay = stay.filter(|endpoint| !is_taken(endpoint.id()));
         let added = self
             .endpoints
             .values()
@@ -144,7 +155,7 @@ mod tests {
     }
 
     fn ids(overrides: &Overrides, cluster: &config::Cluster) -> Vec<String> {
-        let endpoints = overrides.apply(cluster);
+        let endpoints = overrides.apply(cluster, &[]);
         endpoints
             .iter()
             .map(|endpoint| endpoint.id().to_owned())
@@ -154,13 +165,12 @@ mod tests {
     #[test]
     fn what_was_changed_lies_over_whatever_the_file_says() {
         let mut overrides = Overrides::default();
-        let before = cluster(&["a", "b"]);
         overrides.add(Endpoint::new("c", "127.0.0.1:2"));
-        overrides.remove("a", &before);
+        overrides.remove("a", true);
         overrides.update("b", Some(7), Some(Admin::Draining));
         let after = cluster(&["a", "b", "d"]);
         assert_eq!(ids(&overrides, &after), ["b", "d", "c"]);
-        assert_eq!(overrides.apply(&after)[0].weight(), 7);
+        assert_eq!(overrides.apply(&after, &[])[0].weight(), 7);
         assert_eq!(overrides.admin("b"), Admin::Draining);
         assert_eq!(overrides.admin("d"), Admin::Enabled);
     }
@@ -170,12 +180,25 @@ mod tests {
         let mut overrides = Overrides::default();
         let file = cluster(&["a"]);
         overrides.add(Endpoint::new("c", "127.0.0.1:2"));
-        overrides.remove("c", &file);
+        overrides.remove("c", false);
         overrides.update("a", None, Some(Admin::Draining));
         overrides.update("a", None, Some(Admin::Enabled));
         assert!(overrides.is_empty());
-        overrides.remove("a", &file);
+        overrides.remove("a", true);
         assert!(ids(&overrides, &file).is_empty());
+    }
+
+    /// What a source lists lies below both, and what was removed of it stays away.
+    #[test]
+    fn what_was_discovered_lies_beside_the_file() {
+        let mut overrides = Overrides::default();
+        let file = cluster(&["a"]);
+        let discovered = cluster(&["a", "b", "c"]).endpoints;
+        overrides.remove("b", true);
+        overrides.update("c", Some(9), None);
+        let all = overrides.apply(&file, &discovered);
+        let all: Vec<(&str, u16)> = all.iter().map(|e| (e.id(), e.weight())).collect();
+        assert_eq!(all, [("a", 1), ("c", 9)]);
     }
 
     /// An endpoint that was added and that the file lists later is still the one that was added.
@@ -185,8 +208,8 @@ mod tests {
         overrides.add(Endpoint::new("a", "127.0.0.1:2"));
         let file = cluster(&["a"]);
         assert_eq!(ids(&overrides, &file), ["a"]);
-        assert_eq!(overrides.apply(&file)[0].address(), "127.0.0.1:2");
-        overrides.remove("a", &file);
+        assert_eq!(overrides.apply(&file, &[])[0].address(), "127.0.0.1:2");
+        overrides.remove("a", true);
         assert!(ids(&overrides, &file).is_empty());
     }
 }

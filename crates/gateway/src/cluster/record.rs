@@ -1,6 +1,6 @@
 //! The control side of a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,6 +17,7 @@ use evenkeel_core::{
 
 use super::counters::{ClusterCounters, EndpointCounters, Histogram, Sheds, Totals};
 use super::decision_times::DecisionTimes;
+use super::discovered::Discovered;
 use super::health::HealthState;
 use super::learning::Learning;
 use super::overlay::Overrides;
@@ -43,11 +44,15 @@ pub struct Cluster {
     room: Arc<WaitingRoom>,
     budget: RetryBudget,
     counters: Mutex<Counters>,
+    /// What is known of where endpoints come from beside the configuration; taken before the state.
+    discovered: Mutex<Option<Discovered>>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) config: config::Cluster,
+    /// Endpoints beside those of the configuration.
+    discovered: Vec<Endpoint>,
     overrides: Overrides,
     pub(super) membership: Membership,
     pub(super) health: HealthState,
@@ -121,6 +126,8 @@ impl Cluster {
         let mut membership = Membership::new(Arc::clone(&config.name), config.strategy.build());
         site.settle(&mut membership, &config);
         membership.replace(config.endpoints.clone())?;
+        let discovery = config.discovery.clone();
+        let discovered = discovery.map(|from| Discovered::new(from, site.clock.now()));
         let room = Arc::new(WaitingRoom::new(NO_QUEUE));
         set_queue(&room, &mut membership, &config);
         let mut state = State {
@@ -131,6 +138,7 @@ impl Cluster {
             weighing: Weighing::configured(None, config.dynamic_weights),
             learning: Learning::default(),
             overrides: Overrides::default(),
+            discovered: Vec::new(),
             shadows: Shadows::new(&config.name, &config.shadow, &config.strategy.build()),
             membership,
             config,
@@ -146,6 +154,7 @@ impl Cluster {
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(state),
             counters: Mutex::default(),
+            discovered: Mutex::new(discovered),
         })
     }
 
@@ -223,7 +232,9 @@ impl Cluster {
     pub(crate) fn remove(&self, id: &str) -> Option<()> {
         self.change(|state| {
             state.membership.remove(id).ok()?;
-            state.overrides.remove(id, &state.config);
+            let mut listed = state.config.endpoints.iter().chain(&state.discovered);
+            let is_listed = listed.any(|known| known.id() == id);
+            state.overrides.remove(id, is_listed);
             Some(())
         })
     }
@@ -361,30 +372,23 @@ impl Cluster {
         tls: Option<Arc<ClientTls>>,
     ) -> Result<(), DuplicateId> {
         let mut duplicate = None;
+        let mut discovered = self.discovered();
+        let now = self.site.clock.now();
         let _ = self.change(|state| {
             let overrides = match forget {
                 true => Overrides::default(),
                 false => state.overrides.clone(),
             };
-            if let Err(error) = state.membership.replace(overrides.apply(&config)) {
+            // Those of a source stay until another one is heard.
+            let listed = match config.discovery {
+                Some(_) => std::mem::take(&mut state.discovered),
+                None => Vec::new(),
+            };
+            if let Err(error) = state.list(&config, listed, &overrides, names) {
                 duplicate = Some(error);
                 return None;
             }
-            let endpoints: Vec<Arc<Endpoint>> = state
-                .membership
-                .endpoints()
-                .map(|(endpoint, _)| Arc::clone(endpoint))
-                .collect();
-            for endpoint in endpoints {
-                let id = endpoint.shared_id();
-                // It was there a line ago.
-                let _ = state.membership.set_admin(&id, overrides.admin(&id));
-                if let Some(address) = names.get(endpoint.address()) {
-                    let target = Target::new(&endpoint);
-                    target.resolve(*address);
-                    state.targets.insert(id, Arc::new(target));
-                }
-            }
+            *discovered = Discovered::follow(discovered.take(), config.discovery.as_ref(), now);
             let configured = config.strategy.build();
             let strategy = overrides.strategy().map_or(configured, Arc::clone);
             state.membership.set_strategy(strategy);
@@ -403,6 +407,38 @@ impl Cluster {
             Some(())
         });
         duplicate.map_or(Ok(()), Err)
+    }
+
+    /// Takes over another list of endpoints beside those of the configuration, below what operators changed.
+    /// `names` says where host names that are new lead.
+    pub(super) fn relist(&self, list: Vec<Endpoint>, names: &BTreeMap<Arc<str>, SocketAddr>) {
+        let _ = self.change(|state| {
+            let (config, overrides) = (state.config.clone(), state.overrides.clone());
+            let listed = state.list(&config, list, &overrides, names);
+            debug_assert!(listed.is_ok(), "of each id there is one: {listed:?}");
+            Some(())
+        });
+    }
+
+    /// The list beside those of the configuration that is in force.
+    pub(super) fn listed(&self) -> Vec<Endpoint> {
+        self.state().discovered.clone()
+    }
+
+    /// The addresses of all endpoints.
+    pub(crate) fn endpoint_addresses(&self) -> BTreeSet<Arc<str>> {
+        let state = self.state();
+        let endpoints = state.membership.endpoints();
+        endpoints
+            .map(|(endpoint, _)| endpoint.address().into())
+            .collect()
+    }
+
+    /// The ids of the configuration.
+    pub(super) fn configured_ids(&self) -> BTreeSet<Arc<str>> {
+        let state = self.state();
+        let endpoints = state.config.endpoints.iter();
+        endpoints.map(Endpoint::shared_id).collect()
     }
 
     /// Changes the state and publishes it, if `change` gives something.
@@ -609,9 +645,42 @@ impl Cluster {
     pub(super) fn counters(&self) -> MutexGuard<'_, Counters> {
         unpoisoned(self.counters.lock())
     }
+
+    pub(super) fn discovered(&self) -> MutexGuard<'_, Option<Discovered>> {
+        unpoisoned(self.discovered.lock())
+    }
 }
 
 impl State {
+    /// Has the cluster be made of what is configured, what was discovered, and what operators changed.
+    fn list(
+        &mut self,
+        config: &config::Cluster,
+        discovered: Vec<Endpoint>,
+        overrides: &Overrides,
+        names: &BTreeMap<Arc<str>, SocketAddr>,
+    ) -> Result<(), DuplicateId> {
+        let wanted = overrides.apply(config, &discovered);
+        self.discovered = discovered;
+        self.membership.replace(wanted)?;
+        let endpoints: Vec<Arc<Endpoint>> = self
+            .membership
+            .endpoints()
+            .map(|(endpoint, _)| Arc::clone(endpoint))
+            .collect();
+        for endpoint in endpoints {
+            let id = endpoint.shared_id();
+            // It was there a line ago.
+            let _ = self.membership.set_admin(&id, overrides.admin(&id));
+            if let Some(address) = names.get(endpoint.address()) {
+                let target = Target::new(&endpoint);
+                target.resolve(*address);
+                self.targets.insert(id, Arc::new(target));
+            }
+        }
+        Ok(())
+    }
+
     /// Forgets what was said by endpoints that have another address since.
     fn forget_moved(&mut self) {
         let Some(weighing) = &mut self.weighing else {

@@ -41,11 +41,13 @@ pub enum EventKind {
     Operator,
     /// Another configuration came into force, or was refused.
     Reload,
+    /// A source of endpoints is lost or back, or what it says is held or skipped.
+    Discovery,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Healthy,
         Self::Suspect,
         Self::Unhealthy,
@@ -57,6 +59,7 @@ impl EventKind {
         Self::Membership,
         Self::Operator,
         Self::Reload,
+        Self::Discovery,
     ];
 
     /// The word for it in the API and in `[[notify]]`.
@@ -74,6 +77,7 @@ impl EventKind {
             Self::Membership => "membership",
             Self::Operator => "operator",
             Self::Reload => "reload",
+            Self::Discovery => "discovery",
         }
     }
 }

@@ -12,6 +12,7 @@ use super::restart::Task;
 use super::shared::Shared;
 use crate::cluster::Cluster;
 use crate::decision::Receipts;
+use crate::discovery::{keep, tell_accepted};
 use crate::event::{Event, EventKind, Events};
 use crate::listener::Listener;
 use crate::log::LineFile;
@@ -31,6 +32,11 @@ pub struct Control {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is an endpoint {0:?} already")]
 pub struct EndpointExists(pub Arc<str>);
+
+/// No list is held of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no list of endpoints is held")]
+pub struct NothingHeld;
 
 impl Control {
     pub(super) fn new(shared: Arc<Shared>, workers: Arc<[mpsc::Sender<Command>]>) -> Self {
@@ -170,6 +176,23 @@ impl Control {
         let event = Event::new(EventKind::Operator, "strategy", format!("strategy {name}"));
         self.tell(event, cluster);
         self.settle().await;
+    }
+
+    /// Puts the list of endpoints in force that is held because it loses too much. When this returns, no
+    /// decision is made on the old one any more.
+    ///
+    /// # Errors
+    ///
+    /// When none is held.
+    pub async fn accept_list(&self, cluster: &Cluster) -> Result<(), NothingHeld> {
+        let accepted = cluster.accept().ok_or(NothingHeld)?;
+        tell_accepted(&self.shared, cluster, &accepted);
+        self.shared.resolver.ask();
+        if let Some(from) = cluster.discovers() {
+            keep(&self.shared, cluster, &from).await;
+        }
+        self.settle().await;
+        Ok(())
     }
 
     fn tell_member(&self, cluster: &Cluster, id: &Arc<str>, cause: &'static str, what: &str) {

@@ -7,7 +7,7 @@ mod restart;
 mod shared;
 mod start;
 
-pub use control::{Control, EndpointExists};
+pub use control::{Control, EndpointExists, NothingHeld};
 pub(crate) use plan::Plan;
 pub use restart::Task;
 pub(crate) use shared::Shared;

@@ -27,17 +27,20 @@ pub enum Task {
     Health,
     /// Tells others what happens.
     Notices,
+    /// Asks sources for endpoints.
+    Discovery,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Resolver,
         Self::Latencies,
         Self::Weights,
         Self::Certificates,
         Self::Health,
         Self::Notices,
+        Self::Discovery,
     ];
 
     /// The label value.
@@ -50,6 +53,7 @@ impl Task {
             Self::Certificates => "certificates",
             Self::Health => "health",
             Self::Notices => "notices",
+            Self::Discovery => "discovery",
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use evenkeel_core::Published;
+use evenkeel_discovery::Store;
 use tokio::sync::{Mutex, Notify};
 
 use super::plan::Plan;
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) restarts: Restarts,
     pub(crate) site: Arc<Site>,
+    /// Where the last good lists of endpoints are kept, if they are.
+    pub(crate) store: Option<Store>,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessLog>,
     /// Receipts of decisions, if any are kept.

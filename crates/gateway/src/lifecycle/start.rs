@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use evenkeel_config::{self as config, Config, ListenAddress};
 use evenkeel_core::{DuplicateId, Published};
+use evenkeel_discovery::Store;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
@@ -21,6 +22,7 @@ use crate::clock::Clock;
 use crate::cluster::{Cluster, Site};
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
+use crate::discovery::{discover, first_lists};
 use crate::listener::{self, Bound, Door};
 use crate::notify::notify;
 use crate::probe::watch;
@@ -114,6 +116,7 @@ impl Gateway {
             descriptors: Arc::new(Descriptors::new()),
             restarts: Restarts::default(),
             site,
+            store: config.runtime.state_dir.as_deref().map(Store::new),
             plan,
             reloading: Mutex::new(()),
             reloads: Default::default(),
@@ -122,6 +125,7 @@ impl Gateway {
             undrained: AtomicUsize::new(count),
             drained: Notify::new(),
         });
+        first_lists(&shared, &shared.plan.load().clusters).await;
         let _ = tokio::time::timeout(FIRST_LOOKUP, shared.resolver.resolve_all()).await;
         let workers = (0..)
             .zip(sockets)
@@ -227,6 +231,7 @@ async fn mind(minded: Arc<Shared>) {
         }),
         restarts.keep(Task::Health, || watch(shared())),
         restarts.keep(Task::Notices, || notify(shared())),
+        restarts.keep(Task::Discovery, || discover(shared())),
     );
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::changes::Changes;
 use super::diff::{Diff, Origin, in_force};
 use crate::cluster::{Cluster, Site};
+use crate::discovery::first_lists;
 use crate::event::{Event, EventKind};
 use crate::lifecycle::{Control, Plan, StartError, bind_listener};
 use crate::listener::{Bound, Door};
@@ -98,6 +99,7 @@ impl Control {
         let forget = operators == OperatorChanges::Forget;
         let site = &self.shared.site;
         let clusters = clusters(config, site, &diff, &old, forget, &names, &tls)?;
+        first_lists(&self.shared, &with_new_source(&clusters, &diff, &old)).await;
         let (doors, sockets) = deal(&diff, &old, bound, self.workers.len());
         let plan = Arc::new(Plan::new(
             in_force(&old.config, config),
@@ -189,6 +191,23 @@ fn clusters(
         clusters.push(cluster);
     }
     Ok(clusters)
+}
+
+/// Clusters that ask another source than before.
+fn with_new_source(clusters: &[Arc<Cluster>], diff: &Diff, old: &Plan) -> Vec<Arc<Cluster>> {
+    let asks_another = |(cluster, origin): (&Arc<Cluster>, &Origin)| {
+        let before = match origin {
+            Origin::New => None,
+            Origin::Kept(place) | Origin::Changed(place) => {
+                old.config.clusters[*place].discovery.as_ref()
+            }
+        };
+        let now = cluster.discovers()?;
+        let is_same = before.is_some_and(|before| before.source == now.source);
+        (!is_same).then(|| Arc::clone(cluster))
+    };
+    let both = clusters.iter().zip(&diff.clusters);
+    both.filter_map(asks_another).collect()
 }
 
 /// The doors in the order of the new listeners, and the new sockets by worker.

@@ -81,6 +81,10 @@ fn next_start(old: &Config, new: &Config) -> Vec<&'static str> {
             old.runtime.instance != new.runtime.instance,
         ),
         ("runtime.zone", old.runtime.zone != new.runtime.zone),
+        (
+            "runtime.state_dir",
+            old.runtime.state_dir != new.runtime.state_dir,
+        ),
     ];
     differing(&keys)
 }
@@ -143,6 +147,7 @@ fn same_listener(old: &Listener, new: &Listener) -> bool {
 fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
     or_other(differing(&[
         ("endpoints", old.endpoints != new.endpoints),
+        ("discovery", old.discovery != new.discovery),
         ("strategy", old.strategy != new.strategy),
         ("health", old.health != new.health),
         ("outlier", old.outlier != new.outlier),

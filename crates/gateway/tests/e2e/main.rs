@@ -7,6 +7,7 @@ mod access_log;
 mod answers;
 mod bodies;
 mod cancellation;
+mod discovery;
 mod drain;
 mod ejection;
 mod failures;

@@ -149,8 +149,24 @@ fn cluster() -> Value {
         "endpoints": list("Endpoint"),
         "panic": { "type": "boolean" },
         "totals": reference("Totals"),
+        "discovery": discovery(),
         "overrides": list("Override"),
     }))
+}
+
+fn discovery() -> Value {
+    let held = object(json!({ "endpoints": count(), "lost": count(), "of": count() }));
+    let source = object(json!({
+        "type": text(),
+        "source": text(),
+        "endpoints": count(),
+        "age_seconds": number(),
+        "stored": { "type": "boolean" },
+        "error": optional("string"),
+        "held": { "anyOf": [held, { "type": "null" }] },
+        "skipped": { "type": "array", "items": text() },
+    }));
+    json!({ "anyOf": [source, { "type": "null" }] })
 }
 
 fn totals() -> Value {

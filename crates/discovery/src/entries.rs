@@ -1,0 +1,152 @@
+//! Entries as they are written in files and registries: addresses, or tables with the keys of an endpoint.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use evenkeel_config::endpoint_from_json;
+use evenkeel_core::Endpoint;
+use serde_json::{Value, json};
+
+use crate::listing::{Fault, Listing};
+
+/// Gathers a list: the first one of an id counts.
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    endpoints: BTreeMap<Arc<str>, Endpoint>,
+    faults: Vec<Fault>,
+}
+
+impl Entries {
+    /// Takes in what is written under a key.
+    pub(crate) fn take(&mut self, key: String, value: &Value) {
+        match read(value) {
+            Ok(endpoint) => self.add(key, endpoint),
+            Err(why) => self.skip(key, why),
+        }
+    }
+
+    /// Takes in an endpoint that was found under a key.
+    pub(crate) fn add(&mut self, key: String, endpoint: Endpoint) {
+        if self.endpoints.contains_key(endpoint.id()) {
+            let why = format!("the id {:?} is listed twice", endpoint.id());
+            self.skip(key, why);
+        } else {
+            self.endpoints.insert(endpoint.shared_id(), endpoint);
+        }
+    }
+
+    pub(crate) fn skip(&mut self, key: String, why: String) {
+        self.faults.push(Fault { key, why });
+    }
+
+    pub(crate) fn finish(self) -> Listing {
+        Listing {
+            endpoints: self.endpoints.into_values().collect(),
+            faults: self.faults,
+        }
+    }
+}
+
+/// An address, or a table with the keys of an endpoint.
+fn read(value: &Value) -> Result<Endpoint, String> {
+    let endpoint = match value {
+        Value::String(address) => endpoint_from_json(&json!({ "address": address })),
+        other => endpoint_from_json(other),
+    };
+    endpoint.map_err(|mistake| mistake.to_string())
+}
+
+/// The endpoints of a document `{"endpoints": [...]}`.
+pub(crate) fn document(document: &Value) -> Result<Listing, String> {
+    let Some(fields) = document.as_object() else {
+        return Err("it is no table with `endpoints = [...]`".to_owned());
+    };
+    let Some(list) = fields.get("endpoints") else {
+        return Err("it has no `endpoints = [...]`".to_owned());
+    };
+    let Some(list) = list.as_array() else {
+        return Err("its `endpoints` is not a list".to_owned());
+    };
+    let mut entries = Entries::default();
+    for (index, value) in list.iter().enumerate() {
+        entries.take(format!("endpoints[{index}]"), value);
+    }
+    for unknown in fields.keys().filter(|key| *key != "endpoints") {
+        let why = "only `endpoints` is known here".to_owned();
+        entries.skip(unknown.clone(), why);
+    }
+    Ok(entries.finish())
+}
+
+/// An endpoint as [`document`] reads it.
+pub(crate) fn written(endpoint: &Endpoint) -> Value {
+    let mut value = json!({
+        "id": endpoint.id(),
+        "address": endpoint.address(),
+        "weight": endpoint.weight(),
+        "tier": endpoint.tier(),
+        "labels": endpoint.labels().iter().map(|(name, value)| (name.to_string(), json!(&**value)))
+            .collect::<serde_json::Map<_, _>>(),
+    });
+    if let Some(zone) = endpoint.zone() {
+        value["zone"] = json!(zone);
+    }
+    if let Some(capacity) = endpoint.capacity() {
+        value["capacity"] = json!(capacity);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_skipped_by_its_key_and_the_rest_counts() {
+        let listing = document(&json!({
+            "endpoints": [
+                "127.0.0.1:2",
+                { "id": "a", "address": "127.0.0.1:1", "weight": 3, "zone": "z", "labels": { "v": "2" } },
+                { "id": "b" },
+                "127.0.0.1",
+                { "id": "a", "address": "127.0.0.1:9" },
+                7,
+            ],
+            "endpoint": [],
+        }));
+        let listing = listing.expect("a list");
+        let ids: Vec<&str> = listing.endpoints.iter().map(Endpoint::id).collect();
+        assert_eq!(ids, ["127.0.0.1:2", "a"]);
+        assert_eq!(listing.endpoints[1].weight(), 3);
+        assert_eq!(listing.endpoints[1].zone(), Some("z"));
+        let faults: Vec<String> = listing.faults.iter().map(Fault::to_string).collect();
+        for (fault, begin) in faults.iter().zip([
+            "endpoints[2]: the endpoint has no address",
+            "endpoints[3]: address of the endpoint: the address \"127.0.0.1\" has no port",
+            "endpoints[4]: the id \"a\" is listed twice",
+            "endpoints[5]: the endpoint is not an object",
+            "endpoint: only `endpoints` is known here",
+        ]) {
+            assert!(fault.starts_with(begin), "{fault}");
+        }
+        assert_eq!(faults.len(), 5, "{faults:?}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let endpoint = Endpoint::new("a", "web.internal:80")
+            .with_weight(7)
+            .with_tier(2)
+            .with_zone("z1")
+            .with_capacity(9)
+            .with_label("v", "2");
+        assert_eq!(read(&written(&endpoint)), Ok(endpoint));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_as_a_whole() {
+        for wrong in [json!([]), json!({}), json!({ "endpoints": {} }), json!("")] {
+            assert!(document(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Against lists that lose most endpoints at once: a registry that was emptied by mistake must not empty
+//! the cluster.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_core::{Endpoint, Nanos};
+
+/// The last good list of a source, and the one that is held because it loses too much.
+///
+/// A list is held that loses more than a share of the good one, also one that is empty. It is taken when a
+/// read at least one refresh later has lost the same endpoints, or when somebody accepts it.
+#[derive(Debug)]
+pub struct Guard {
+    max_drop: f64,
+    refresh: Nanos,
+    good: Option<Vec<Endpoint>>,
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    list: Vec<Endpoint>,
+    lost: BTreeSet<Arc<str>>,
+    since: Nanos,
+}
+
+/// How much a list loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// How many endpoints it no longer has.
+    pub lost: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+/// What becomes of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is the good one now.
+    Taken,
+    /// It loses too much.
+    Held {
+        /// How much.
+        loss: Loss,
+        /// Whether it is another one than was held before.
+        is_new: bool,
+    },
+}
+
+impl Guard {
+    /// A guard that knows no list yet: the first one is taken as it is. `max_drop` is a share from 0 to 1.
+    #[must_use]
+    pub fn new(max_drop: f64, refresh: Duration) -> Self {
+        Self {
+            max_drop,
+            refresh: Nanos::from(refresh),
+            good: None,
+            held: None,
+        }
+    }
+
+    /// Takes over other limits.
+    pub fn set_limits(&mut self, max_drop: f64, refresh: Duration) {
+        (self.max_drop, self.refresh) = (max_drop, Nanos::from(refresh));
+    }
+
+    /// Sets the good list, as one that was kept on disk.
+    pub fn set_good(&mut self, list: Vec<Endpoint>) {
+        (self.good, self.held) = (Some(list), None);
+    }
+
+    /// The good list.
+    #[must_use]
+    pub fn good(&self) -> &[Endpoint] {
+        self.good.as_deref().unwrap_or_default()
+    }
+
+    /// How much the list loses that is held, and how many endpoints it has.
+    #[must_use]
+    pub fn held(&self) -> Option<(Loss, usize)> {
+        let held = self.held.as_ref()?;
+        let loss = Loss {
+            lost: held.lost.len(),
+            of: self.good().len(),
+        };
+        Some((loss, held.list.len()))
+    }
+
+    /// Says what becomes of a list that was read now. O(n log n).
+    pub fn offer(&mut self, list: Vec<Endpoint>, now: Nanos) -> Verdict {
+        let lost = self.lost(&list);
+        let loss = Loss {
+            lost: lost.len(),
+            of: self.good().len(),
+        };
+        if (loss.lost as f64) <= self.max_drop * loss.of as f64 {
+            self.set_good(list);
+            return Verdict::Taken;
+        }
+        match &mut self.held {
+            Some(held) if held.lost == lost => {
+                if now >= held.since + self.refresh {
+                    self.set_good(list);
+                    return Verdict::Taken;
+                }
+                held.list = list;
+                let is_new = false;
+                Verdict::Held { loss, is_new }
+            }
+            held => {
+                let since = now;
+                *held = Some(Held { list, lost, since });
+                let is_new = true;
+                Verdict::Held { loss, is_new }
+            }
+        }
+    }
+
+    /// Takes the list that is held; false when none is.
+    pub fn accept(&mut self) -> bool {
+        let Some(held) = self.held.take() else {
+            return false;
+        };
+        self.set_good(held.list);
+        true
+    }
+
+    fn lost(&self, list: &[Endpoint]) -> BTreeSet<Arc<str>> {
+        let there: BTreeSet<&str> = list.iter().map(Endpoint::id).collect();
+        let good = self.good().iter();
+        good.filter(|endpoint| !there.contains(endpoint.id()))
+            .map(Endpoint::shared_id)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const REFRESH: Duration = Duration::from_secs(30);
+
+    fn list(ids: &[u8]) -> Vec<Endpoint> {
+        let ids: BTreeSet<&u8> = ids.iter().collect();
+        ids.into_iter()
+            .map(|id| Endpoint::new(format!("e{id}"), "127.0.0.1:1"))
+            .collect()
+    }
+
+    fn guard(ids: &[u8]) -> Guard {
+        let mut guard = Guard::new(0.5, REFRESH);
+        assert_eq!(guard.offer(list(ids), Nanos(0)), Verdict::Taken);
+        guard
+    }
+
+    fn held(lost: usize, of: usize, is_new: bool) -> Verdict {
+        let loss = Loss { lost, of };
+        Verdict::Held { loss, is_new }
+    }
+
+    #[test]
+    fn half_may_go_at_once_and_more_may_not() {
+        let mut guard = guard(&[1, 2, 3, 4]);
+        assert_eq!(guard.offer(list(&[4]), Nanos(1)), held(3, 4, true));
+        assert_eq!(guard.good().len(), 4);
+        assert_eq!(guard.offer(list(&[3, 4]), Nanos(2)), Verdict::Taken);
+        assert_eq!(guard.held(), None);
+        assert_eq!(guard.offer(list(&[]), Nanos(3)), held(2, 2, true));
+    }
+
+    #[test]
+    fn a_second_read_a_refresh_later_is_believed() {
+        let mut guard = guard(&[1, 2, 3]);
+        assert_eq!(
+            guard.offer(list(&[]), Nanos::from_secs(1)),
+            held(3, 3, true)
+        );
+        assert_eq!(
+            guard.offer(list(&[]), Nanos::from_secs(30)),
+            held(3, 3, false)
+        );
+        assert_eq!(guard.offer(list(&[]), Nanos::from_secs(31)), Verdict::Taken);
+        assert!(guard.good().is_empty());
+    }
+
+    #[test]
+    fn another_loss_begins_anew_and_others_that_join_do_not_matter() {
+        let mut guard = guard(&[1, 2, 3]);
+        assert_eq!(guard.offer(list(&[]), Nanos(0)), held(3, 3, true));
+        let late = Nanos::from_secs(60);
+        assert_eq!(guard.offer(list(&[1]), late), held(2, 3, true));
+        assert_eq!(guard.offer(list(&[1, 9]), late), held(2, 3, false));
+        let later = Nanos::from_secs(90);
+        assert_eq!(guard.offer(list(&[1, 9]), later), Verdict::Taken);
+        assert_eq!(guard.good().len(), 2);
+    }
+
+    #[test]
+    fn an_operator_may_accept_what_is_held() {
+        let mut guard = guard(&[1, 2, 3]);
+        assert!(!guard.accept());
+        guard.offer(list(&[9]), Nanos(1));
+        assert_eq!(guard.held(), Some((Loss { lost: 3, of: 3 }, 1)));
+        assert!(guard.accept());
+        assert_eq!(guard.good()[0].id(), "e9");
+        assert_eq!(guard.held(), None);
+    }
+
+    proptest! {
+        /// Whatever is read in whatever order within one refresh: no more than the share goes at once.
+        #[test]
+        fn no_read_within_a_refresh_takes_more_than_the_share(
+            lists in prop::collection::vec(prop::collection::vec(0_u8..12, 0..12), 1..20),
+            max_drop in 0.0..=1.0_f64,
+        ) {
+            let mut guard = Guard::new(max_drop, REFRESH);
+            for (at, ids) in (0..).zip(&lists) {
+                let before: BTreeSet<Arc<str>> = guard.good().iter().map(Endpoint::shared_id).collect();
+                let verdict = guard.offer(list(ids), Nanos::from_secs(at));
+                let after: BTreeSet<Arc<str>> = guard.good().iter().map(Endpoint::shared_id).collect();
+                let lost = before.difference(&after).count() as f64;
+                prop_assert!(lost <= max_drop * before.len() as f64);
+                prop_assert_eq!(verdict == Verdict::Taken, guard.good() == list(ids));
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The endpoints that a cluster has from elsewhere than its configuration: what their source said last,
+//! what is held of it, and how it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use evenkeel_config::Discovery;
+use evenkeel_core::{Endpoint, Nanos};
+use evenkeel_discovery::{Fault, Guard, Listing, Loss, SourceError, Verdict};
+
+use super::record::Cluster;
+
+/// How many entries that were skipped are told of, at most.
+const FAULTS_MAX: usize = 20;
+
+/// After how long the same mistake is worth another line.
+const SAY_AGAIN: Nanos = Nanos::from_secs(60);
+
+/// What a cluster knows of its source.
+#[derive(Debug)]
+pub(super) struct Discovered {
+    pub(super) from: Discovery,
+    guard: Guard,
+    /// Where the host names of the held list lead.
+    held_names: BTreeMap<Arc<str>, SocketAddr>,
+    /// When the source last said what is in force; before that, since when it is asked.
+    confirmed: Nanos,
+    /// The present list is one from disk, that no source has confirmed.
+    is_stored: bool,
+    trouble: Option<Trouble>,
+    faults: Vec<Fault>,
+}
+
+#[derive(Debug)]
+struct Trouble {
+    error: SourceError,
+    said: Nanos,
+}
+
+/// How a cluster's source does.
+#[derive(Clone, Debug)]
+pub struct DiscoveryReport {
+    /// Its kind, as in the configuration.
+    pub kind: &'static str,
+    /// What it is and where.
+    pub source: String,
+    /// How many endpoints come from it.
+    pub endpoints: usize,
+    /// How long ago it last said what is in force, or since when it is asked.
+    pub age: Nanos,
+    /// Whether the list in force is one from disk, that it has not confirmed.
+    pub is_stored: bool,
+    /// Why it gives no list at the moment.
+    pub error: Option<String>,
+    /// How much a list loses that is held, and how many endpoints that has.
+    pub held: Option<(Loss, usize)>,
+    /// Entries that were skipped, at most 20 of them.
+    pub faults: Vec<String>,
+}
+
+/// What a list of a source came to.
+#[derive(Debug)]
+pub(crate) enum Offered {
+    /// It is in force; who came and who went.
+    Taken {
+        came: Vec<Arc<str>>,
+        went: Vec<Arc<str>>,
+        /// Anything differs at all.
+        is_new: bool,
+        /// The source was in trouble before.
+        is_back: bool,
+    },
+    /// It loses too much.
+    Held { loss: Loss, is_new: bool },
+    /// The cluster asks another source by now.
+    Stale,
+}
+
+impl Discovered {
+    pub(super) fn new(from: Discovery, now: Nanos) -> Self {
+        Self {
+            guard: Guard::new(from.max_drop, from.refresh),
+            from,
+            held_names: BTreeMap::new(),
+            confirmed: now,
+            is_stored: false,
+            trouble: None,
+            faults: Vec::new(),
+        }
+    }
+
+    /// What is known under another configuration: everything, as long as the source is the same.
+    pub(super) fn follow(
+        known: Option<Self>,
+        wanted: Option<&Discovery>,
+        now: Nanos,
+    ) -> Option<Self> {
+        let wanted = wanted?;
+        match known {
+            Some(mut known) if known.from.source == wanted.source => {
+                known.guard.set_limits(wanted.max_drop, wanted.refresh);
+                known.from.clone_from(wanted);
+                Some(known)
+            }
+            _ => Some(Self::new(wanted.clone(), now)),
+        }
+    }
+
+    fn report(&self, now: Nanos) -> DiscoveryReport {
+        DiscoveryReport {
+            kind: self.from.source.kind(),
+            source: self.from.source.to_string(),
+            endpoints: self.guard.good().len(),
+            age: Nanos(now.since(self.confirmed).0),
+            is_stored: self.is_stored,
+            error: self
+                .trouble
+                .as_ref()
+                .map(|trouble| trouble.error.to_string()),
+            held: self.guard.held(),
+            faults: self.faults.iter().map(Fault::to_string).collect(),
+        }
+    }
+}
+
+impl Cluster {
+    /// How its source does; none when all its endpoints are configured.
+    #[must_use]
+    pub fn discovery(&self) -> Option<DiscoveryReport> {
+        let discovered = self.discovered();
+        Some(discovered.as_ref()?.report(self.site.clock.now()))
+    }
+
+    /// Where its endpoints come from beside the configuration.
+    pub(crate) fn discovers(&self) -> Option<Discovery> {
+        Some(self.discovered().as_ref()?.from.clone())
+    }
+
+    /// The list in force from that source.
+    pub(crate) fn good_list(&self) -> Vec<Endpoint> {
+        let discovered = self.discovered();
+        let good = discovered
+            .as_ref()
+            .map(|discovered| discovered.guard.good());
+        good.unwrap_or_default().to_vec()
+    }
+
+    /// Serves a list from disk until the source is heard.
+    pub(crate) fn serve_stored(&self, list: Vec<Endpoint>) {
+        if let Some(discovered) = &mut *self.discovered() {
+            discovered.guard.set_good(list.clone());
+            discovered.is_stored = true;
+            self.relist(list, &BTreeMap::new());
+        }
+    }
+
+    /// Takes in what a source says, and says what came of it, with the entries that were skipped if they
+    /// are others than before. `names` says where host names that are new lead.
+    pub(crate) fn offer(
+        &self,
+        from: &Discovery,
+        listing: Listing,
+        names: BTreeMap<Arc<str>, SocketAddr>,
+        now: Nanos,
+    ) -> (Offered, Vec<Fault>) {
+        let mut discovered = self.discovered();
+        let Some(discovered) = discovered.as_mut().filter(|known| known.from == *from) else {
+            return (Offered::Stale, Vec::new());
+        };
+        let faults = self.faults(&listing);
+        let new_faults = match discovered.faults == faults {
+            true => Vec::new(),
+            false => faults.clone(),
+        };
+        discovered.faults = faults;
+        let is_back = discovered.trouble.take().is_some();
+        let offered = match discovered.guard.offer(listing.endpoints, now) {
+            Verdict::Held { loss, is_new } => {
+                discovered.held_names = names;
+                Offered::Held { loss, is_new }
+            }
+            Verdict::Taken => {
+                discovered.confirmed = now;
+                discovered.is_stored = false;
+                let good = discovered.guard.good().to_vec();
+                self.taken(good, &names, is_back)
+            }
+        };
+        (offered, new_faults)
+    }
+
+    /// Puts the list in force that is held; none when none is.
+    pub(crate) fn accept(&self) -> Option<Offered> {
+        let mut discovered = self.discovered();
+        let discovered = discovered.as_mut()?;
+        if !discovered.guard.accept() {
+            return None;
+        }
+        discovered.confirmed = self.site.clock.now();
+        discovered.is_stored = false;
+        let names = std::mem::take(&mut discovered.held_names);
+        let good = discovered.guard.good().to_vec();
+        Some(self.taken(good, &names, false))
+    }
+
+    /// Notes that its source gives no list, and says whether that is worth a line: whether it is new, or was
+    /// last told a minute ago.
+    pub(crate) fn lost(&self, from: &Discovery, error: &SourceError, now: Nanos) -> Lost {
+        let mut discovered = self.discovered();
+        let Some(discovered) = discovered.as_mut().filter(|known| known.from == *from) else {
+            return Lost::Known;
+        };
+        match &mut discovered.trouble {
+            Some(known) if known.error == *error => {
+                if now < known.said + SAY_AGAIN {
+                    return Lost::Known;
+                }
+                known.said = now;
+                Lost::Still
+            }
+            trouble => {
+                let error = error.clone();
+                *trouble = Some(Trouble { error, said: now });
+                Lost::New
+            }
+        }
+    }
+
+    fn taken(
+        &self,
+        good: Vec<Endpoint>,
+        names: &BTreeMap<Arc<str>, SocketAddr>,
+        is_back: bool,
+    ) -> Offered {
+        // Of another source perhaps, of which nothing else is known any more.
+        let before = self.listed();
+        let is_new = before != good;
+        let ids = |list: &[Endpoint]| -> BTreeSet<Arc<str>> {
+            list.iter().map(Endpoint::shared_id).collect()
+        };
+        let (old, new) = (ids(&before), ids(&good));
+        if is_new {
+            self.relist(good, names);
+        }
+        Offered::Taken {
+            came: new.difference(&old).cloned().collect(),
+            went: old.difference(&new).cloned().collect(),
+            is_new,
+            is_back,
+        }
+    }
+
+    /// The entries that were skipped, and those that are configured under their id already.
+    fn faults(&self, listing: &Listing) -> Vec<Fault> {
+        let configured = self.configured_ids();
+        let twice = listing.endpoints.iter();
+        let twice = twice.filter(|endpoint| configured.contains(endpoint.id()));
+        let twice = twice.map(|endpoint| Fault {
+            key: endpoint.id().to_owned(),
+            why: "the configuration has an endpoint of this id, which counts".to_owned(),
+        });
+        let skipped = listing.faults.iter().cloned();
+        skipped.chain(twice).take(FAULTS_MAX).collect()
+    }
+}
+
+/// Whether it is worth a line that a source gives no list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It did before, or for another reason.
+    New,
+    /// It has not for another minute.
+    Still,
+    /// It was said.
+    Known,
+}

@@ -1,0 +1,262 @@
+//! Endpoints that come and go in a source, while requests flow.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use evenkeel_config::{Discovery, DiscoverySource};
+use evenkeel_core::Admin;
+use evenkeel_gateway::OperatorChanges;
+use evenkeel_testkit::{Gateway, Upstream, config, eventually};
+
+use crate::membership::under_load;
+use crate::{GET, ask};
+
+/// A folder of a test's own, which goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("evenkeel-discovery-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Puts a list at a path, as a whole.
+fn put(path: &Path, endpoints: &[(&str, &Upstream)]) {
+    let lines = endpoints.iter().map(|(id, upstream)| {
+        let address = upstream.address();
+        format!("  {{ id = \"{id}\", address = \"{address}\" }},\n")
+    });
+    let text = format!("endpoints = [\n{}]\n", lines.collect::<String>());
+    let beside = path.with_extension("new");
+    fs::write(&beside, text).expect("written");
+    fs::rename(beside, path).expect("renamed");
+}
+
+fn source(path: &Path) -> Discovery {
+    Discovery::of(DiscoverySource::File(path.to_owned()))
+}
+
+fn gateway(discovery: Discovery) -> Gateway {
+    Gateway::with([], |config| config.clusters[0].discovery = Some(discovery))
+}
+
+fn ids(gateway: &Gateway) -> Vec<String> {
+    let reports = gateway.cluster().endpoints();
+    let ids = reports.iter().map(|report| report.endpoint.id().to_owned());
+    ids.collect()
+}
+
+/// The list in the file is there before the first request; what changes in it is followed, by renaming and
+/// by a link that is turned, and no request fails.
+#[test]
+fn traffic_follows_a_file() {
+    let folder = Folder::new();
+    let [a, b, c] = ["a", "b", "c"].map(Upstream::ok);
+    let link = folder.path("current");
+    for (name, list) in [
+        ("one", [("a", &a), ("b", &b)]),
+        ("two", [("b", &b), ("c", &c)]),
+    ] {
+        fs::create_dir(folder.path(name)).expect("a folder");
+        put(&folder.path(name).join("list.toml"), &list);
+    }
+    std::os::unix::fs::symlink(folder.path("one"), &link).expect("a link");
+    let gateway = gateway(source(&link.join("list.toml")));
+    assert_eq!(ids(&gateway), ["a", "b"]);
+    let asked = under_load(&gateway, || {
+        eventually("a and b are asked", || a.count() > 0 && b.count() > 0);
+        std::os::unix::fs::symlink(folder.path("two"), folder.path("next")).expect("a link");
+        fs::rename(folder.path("next"), &link).expect("turned");
+        eventually("the link is followed", || ids(&gateway) == ["b", "c"]);
+        eventually("c is asked", || c.count() > 0);
+        put(
+            &folder.path("two").join("list.toml"),
+            &[("c", &c), ("a", &a)],
+        );
+        eventually("the file is followed", || ids(&gateway) == ["a", "c"]);
+        let before = a.count();
+        eventually("a is asked again", || a.count() > before);
+    });
+    assert_eq!(
+        a.count() + b.count() + c.count(),
+        asked,
+        "each request once"
+    );
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
+/// What is counted of an endpoint, and what operators made of it, outlives lists; what is configured lies
+/// beside them and counts where both have an id.
+#[test]
+fn lists_lie_beside_the_configuration_and_below_operators() {
+    let folder = Folder::new();
+    let [fixed, a, b] = ["fixed", "a", "b"].map(Upstream::ok);
+    let path = folder.path("list.toml");
+    put(&path, &[("a", &a), ("b", &b), ("fixed", &b)]);
+    let gateway = Gateway::with([fixed.endpoint("fixed")], |config| {
+        config.clusters[0].discovery = Some(source(&path));
+    });
+    assert_eq!(ids(&gateway), ["a", "b", "fixed"]);
+    let report = gateway.cluster().discovery().expect("it has a source");
+    assert!(
+        report.faults[0].starts_with("fixed: the configuration has"),
+        "{report:?}"
+    );
+    gateway.update("a", Some(9), Some(Admin::Draining));
+    gateway.remove("b");
+    for _ in 0..10 {
+        assert_eq!(ask(gateway.address(), GET).text(), "fixed");
+    }
+    put(&path, &[("b", &b), ("a", &a), ("c", &b)]);
+    eventually("c comes", || ids(&gateway) == ["a", "c", "fixed"]);
+    let a_now = gateway.endpoint("a");
+    assert_eq!((a_now.endpoint.weight(), a_now.admin), (9, Admin::Draining));
+    assert_eq!(gateway.endpoint("fixed").totals.requests(), 10);
+    let mut other = config([fixed.endpoint("fixed")]);
+    other.clusters[0].discovery = Some(source(&path));
+    let forget = gateway.control().reload(&other, OperatorChanges::Forget);
+    gateway.wait(forget).expect("reloaded");
+    assert_eq!(ids(&gateway), ["a", "b", "c", "fixed"]);
+    assert_eq!(gateway.endpoint("a").admin, Admin::Enabled);
+}
+
+/// A list that loses most endpoints waits for an operator, or for a second read that says the same.
+#[test]
+fn a_list_that_loses_too_much_is_held() {
+    let folder = Folder::new();
+    let a = Upstream::ok("a");
+    let path = folder.path("list.toml");
+    put(&path, &[("a", &a), ("b", &a), ("c", &a)]);
+    let patient = gateway(source(&path));
+    let hasty = gateway(Discovery {
+        refresh: Duration::from_millis(600),
+        ..source(&path)
+    });
+    assert!(
+        patient
+            .wait(patient.control().accept_list(patient.cluster()))
+            .is_err()
+    );
+    put(&path, &[("c", &a)]);
+    let held = |gateway: &Gateway| gateway.cluster().discovery().expect("a source").held;
+    eventually("it is held", || held(&patient).is_some());
+    let (loss, endpoints) = held(&patient).expect("held");
+    assert_eq!((loss.lost, loss.of, endpoints), (2, 3, 1));
+    assert_eq!(ids(&patient), ["a", "b", "c"]);
+    eventually("a second read agrees", || ids(&hasty) == ["c"]);
+    assert_eq!(
+        ids(&patient),
+        ["a", "b", "c"],
+        "its second read is 30 s away"
+    );
+    let accepted = patient.control().accept_list(patient.cluster());
+    patient.wait(accepted).expect("one is held");
+    assert_eq!(ids(&patient), ["c"]);
+    assert!(held(&patient).is_none() && held(&hasty).is_none());
+}
+
+/// Nonsense and a file that is gone leave the last good list, and entries that make no sense do not keep
+/// the others away.
+#[test]
+fn the_last_good_list_stays() {
+    let folder = Folder::new();
+    let a = Upstream::ok("a");
+    let path = folder.path("list.toml");
+    put(&path, &[("a", &a)]);
+    let gateway = gateway(source(&path));
+    let error = || gateway.cluster().discovery().expect("a source").error;
+    fs::write(&path, "endpoints = [").expect("written");
+    eventually("it is told", || {
+        error().is_some_and(|why| why.contains("makes no sense"))
+    });
+    fs::remove_file(&path).expect("removed");
+    eventually("it is told", || {
+        error().is_some_and(|why| why.contains("cannot be read"))
+    });
+    assert_eq!(ask(gateway.address(), GET).text(), "a");
+    let text = format!(
+        "endpoints = [{{ id = \"x\" }}, {{ id = \"a\", address = \"{0}\" }}, \"{0}\"]",
+        a.address()
+    );
+    fs::write(&path, text).expect("written");
+    eventually("it is back", || {
+        error().is_none() && ids(&gateway).len() == 2
+    });
+    let faults = gateway.cluster().discovery().expect("a source").faults;
+    assert!(
+        faults[0].starts_with("endpoints[0]: the endpoint has no address"),
+        "{faults:?}"
+    );
+    let (events, _) = gateway.control().events().subscribe_with_recent();
+    let causes: Vec<&str> = events.iter().map(|event| event.cause).collect();
+    for cause in ["nonsense", "unreachable", "back", "skipped", "added"] {
+        assert!(causes.contains(&cause), "{cause} in {causes:?}");
+    }
+}
+
+/// A start without the source serves what was good last, and says so.
+#[test]
+fn a_start_without_the_source_serves_the_list_from_disk() {
+    let folder = Folder::new();
+    let a = Upstream::ok("a");
+    let path = folder.path("list.toml");
+    put(&path, &[("a", &a)]);
+    let start = || {
+        Gateway::with([], |config| {
+            config.clusters[0].discovery = Some(source(&path));
+            config.runtime.state_dir = Some(folder.path("state"));
+        })
+    };
+    assert_eq!(ask(start().address(), GET).text(), "a");
+    fs::remove_file(&path).expect("removed");
+    let again = start();
+    assert_eq!(ask(again.address(), GET).text(), "a");
+    let report = again.cluster().discovery().expect("a source");
+    assert!(report.is_stored && report.error.is_some(), "{report:?}");
+    put(&path, &[("a", &a), ("b", &a)]);
+    eventually("the source is heard", || ids(&again) == ["a", "b"]);
+    assert!(!again.cluster().discovery().expect("a source").is_stored);
+}
+
+/// A reload that names another source serves its list at once; without a source its endpoints go.
+#[test]
+fn a_reload_turns_to_another_source() {
+    let folder = Folder::new();
+    let [a, b] = ["a", "b"].map(Upstream::ok);
+    let (one, two) = (folder.path("one.toml"), folder.path("two.toml"));
+    put(&one, &[("a", &a)]);
+    put(&two, &[("b", &b)]);
+    let gateway = gateway(source(&one));
+    let reload = |discovery| {
+        let mut next = config([]);
+        next.clusters[0].discovery = discovery;
+        let reload = gateway.control().reload(&next, OperatorChanges::Keep);
+        gateway.wait(reload).expect("reloaded");
+    };
+    reload(Some(source(&two)));
+    assert_eq!(ids(&gateway), ["b"]);
+    put(&one, &[("old", &a)]);
+    put(&two, &[("b", &b), ("c", &b)]);
+    eventually("the new one is followed", || ids(&gateway) == ["b", "c"]);
+    reload(None);
+    assert!(ids(&gateway).is_empty() && gateway.cluster().discovery().is_none());
+    assert_eq!(ask(gateway.address(), GET).status, 503);
+}
