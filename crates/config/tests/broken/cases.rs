@@ -470,7 +470,7 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:1 warning: cluster.web.dynamic_weights does nothing under maglev",
     ]),
     ("[cluster.web.capacity]\npeak = 0", &[
-        "7:8 error: cluster.web.capacity.peak = 0 is not a whole number from 1 to 1000000",
+        "7:8 error: cluster.web.capacity.peak = 0 is not \"auto\" or a whole number from 1 to 1000000",
     ]),
     ("[cluster.web.discovery]\ntype = \"file\"", &[
         "6:1 error: cluster.web.discovery has no path",
