@@ -497,7 +497,7 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:1 error: unknown key \"x\" in cluster.web",
     ]),
     ("capacity = { peak = 99999999999999999999 }", &[
-        "6:21 error: cluster.web.capacity.peak = 99999999999999999999 is not a whole number from 1 to 1000000",
+        "6:21 error: cluster.web.capacity.peak = 99999999999999999999 is not \"auto\" or a whole number from 1 to 1000000",
     ]),
 ];
 
