@@ -62,7 +62,7 @@ pub(crate) fn build() -> Result<()> {
 /// When something is missing or a test fails.
 pub(crate) fn test() -> Result<()> {
     build()?;
-    outside::needs("chromium", "chromium")?;
+    outside::needs("chromium", "--version", "chromium")?;
     let mut test = command("node", &["tests/dashboard/run.mjs"]);
     test.arg(debug_binary()?).arg(root().join("dashboard"));
     process::run(test.arg(target().join("dashboard")))

@@ -45,7 +45,7 @@ endpoints = ["127.0.0.1:3"]
 
 /// Alerts and dashboard, and what a gateway exposes, by Prometheus's own tool.
 pub(crate) fn promtool() -> Result<()> {
-    needs("promtool", "prometheus")?;
+    needs("promtool", "--version", "prometheus")?;
     let rules = "deploy/prometheus/evenkeel.rules.yml";
     process::run(&mut command("promtool", &["check", "rules", rules]))?;
     let tests = "deploy/prometheus/evenkeel.tests.yml";
@@ -119,9 +119,10 @@ fn pinned(folder: &std::path::Path) -> bool {
     std::fs::read_to_string(folder.join("pinned")).is_ok_and(|pinned| pinned == SCHEMATHESIS)
 }
 
-/// Installs what is missing where that is allowed, else says what to install.
-pub(crate) fn needs(program: &str, package: &str) -> Result<()> {
-    if answers(command(program, &["--version"])) {
+/// Installs what is missing where that is allowed, else says what to install. `version` is the flag with
+/// which the program tells its version.
+pub(crate) fn needs(program: &str, version: &str, package: &str) -> Result<()> {
+    if answers(command(program, &[version])) {
         return Ok(());
     }
     let is_root = Command::new("id").arg("-u").output();

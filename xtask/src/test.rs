@@ -161,6 +161,8 @@ fn component(subcommand: &str, component: &str) -> Result<()> {
 }
 
 fn tests() -> Result<()> {
+    // `evenkeel top` is tested in it.
+    outside::needs("tmux", "-V", "tmux")?;
     if answers(cargo(&["nextest", "--version"])) {
         return process::run(&mut cargo(&["nextest", "run", "--workspace", "--locked"]));
     }

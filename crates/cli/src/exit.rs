@@ -63,11 +63,16 @@ impl Failure {
         }
     }
 
+    /// Why, in a line.
+    pub(crate) fn words(&self) -> String {
+        let words = self.words.as_deref().unwrap_or_default();
+        plain(&words.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
     /// Says why on stderr, in a line, and gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        if let Some(words) = self.words {
-            let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-            let line = plain(&line);
+        if self.words.is_some() {
+            let line = self.words();
             // Where nobody listens there is nothing to say.
             let _ = writeln!(std::io::stderr(), "evenkeel: {line}");
         }

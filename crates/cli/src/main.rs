@@ -15,6 +15,7 @@ mod paragraph;
 mod serving;
 mod simulation;
 mod table;
+mod top;
 mod usage;
 
 use std::process::ExitCode;

@@ -32,6 +32,11 @@ impl Client {
         Self { authority, token }
     }
 
+    /// The gateway's host and port.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
     /// Calls `path`, which begins with a slash, below `/api/v1`.
     pub(crate) async fn call(
         &self,

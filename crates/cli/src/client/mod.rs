@@ -6,4 +6,4 @@ mod target;
 
 pub(crate) use call::Client;
 pub(crate) use stream::Events;
-pub(crate) use target::{ApiFlags, Target};
+pub(crate) use target::{ApiFlags, Cluster, Target};

@@ -16,10 +16,12 @@ mod serve;
 mod sim;
 mod strategies;
 mod strategy;
+mod top;
 
 use clap::{Parser, Subcommand};
 
 use crate::Outcome;
+pub(crate) use receipt_text::{choice, receipt_text};
 
 /// What `--version` says; a build that has no dashboard says so, lest somebody ships it.
 const VERSION: &str = if evenkeel_admin::HAS_DASHBOARD {
@@ -47,6 +49,7 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     Endpoint(endpoint::Endpoint),
     Strategy(strategy::Strategy),
+    Top(top::Top),
     Events(events::Events),
     Explain(explain::Explain),
     Backend(backend::Backend),
@@ -65,6 +68,7 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Replay(command) => command.run(),
         Command::Endpoint(command) => command.run(),
         Command::Strategy(command) => command.run(),
+        Command::Top(command) => command.run(),
         Command::Events(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Backend(command) => command.run(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::table::Table;
 
 /// A receipt as a few lines and a table.
-pub(super) fn receipt_text(receipt: &Value) -> String {
+pub(crate) fn receipt_text(receipt: &Value) -> String {
     let mut text = heading(receipt);
     text.push_str(&choice(receipt));
     text.push('\n');
@@ -35,7 +35,8 @@ fn heading(receipt: &Value) -> String {
     }
 }
 
-fn choice(receipt: &Value) -> String {
+/// Who was chosen, and why, in a line.
+pub(crate) fn choice(receipt: &Value) -> String {
     let strategy = word(receipt, "strategy");
     let Some(chosen) = receipt.get("chosen").and_then(Value::as_str) else {
         let why = in_words(word(receipt, "nobody"));

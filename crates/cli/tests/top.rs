@@ -1,0 +1,221 @@
+//! `evenkeel top` in a terminal: what it shows, what its keys do, and that the terminal is as it was when it
+//! has ended, however it ends. The terminal is tmux.
+
+mod support;
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use evenkeel_testkit::Upstream;
+use serde_json::Value;
+use support::{PATIENCE, Running, get, run, start};
+
+/// A gateway before two counting backends.
+struct Scene {
+    gateway: Running,
+    address: SocketAddr,
+    admin: String,
+    a: Upstream,
+    b: Upstream,
+}
+
+impl Scene {
+    fn set() -> Self {
+        let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
+        let to_a = format!("{},id=東京-a", a.address());
+        let to_b = format!("{},id=b", b.address());
+        let flags = ["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let strategy = ["--workers", "1", "--strategy", "weighted_round_robin"];
+        let backends = ["--to", &to_a, "--to", &to_b];
+        let mut gateway = start(&[&flags[..], &strategy, &backends].concat());
+        let address = gateway.address("listening on ");
+        let admin = format!("http://{}", gateway.address("admin on "));
+        Self {
+            gateway,
+            address,
+            admin,
+            a,
+            b,
+        }
+    }
+
+    /// Sends requests, and says how many of them each backend received.
+    fn traffic(&self, count: usize) -> (usize, usize) {
+        let before = (self.a.count(), self.b.count());
+        for _ in 0..count {
+            assert_eq!(get(self.address, "/").status, 200);
+        }
+        (self.a.count() - before.0, self.b.count() - before.1)
+    }
+}
+
+/// A terminal with `evenkeel top` in it, and a shell behind it.
+struct Tmux {
+    socket: String,
+}
+
+impl Tmux {
+    fn open(name: &str, environment: &str, admin: &str) -> Self {
+        let socket = format!("evenkeel-{name}-{}", std::process::id());
+        let tmux = Self { socket };
+        let binary = env!("CARGO_BIN_EXE_evenkeel");
+        let line = format!(
+            "echo before; {environment} '{binary}' top --admin {admin}; echo left with $?; stty -a; sleep 600"
+        );
+        let size = ["-x", "80", "-y", "24"];
+        let begin = ["-f", "/dev/null", "-u", "new-session", "-d"];
+        tmux.ask(&[&begin[..], &size, &["sh", "-c", &line]].concat());
+        tmux
+    }
+
+    fn ask(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").env_remove("NO_COLOR");
+        command.env("LC_ALL", "C.UTF-8");
+        let out = command.args(["-L", &self.socket]).args(arguments).output();
+        let out = out.expect("Debian's package tmux");
+        assert!(out.status.success(), "{arguments:?}: {out:?}");
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.ask(&[&["send-keys"], keys].concat());
+    }
+
+    fn screen(&self) -> String {
+        self.ask(&["capture-pane", "-p"])
+    }
+
+    /// Waits until all words are on the screen.
+    #[track_caller]
+    fn shows(&self, words: &[&str]) -> String {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a deadline, by which nothing is judged"
+        )]
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if words.iter().all(|words| screen.contains(words)) {
+                return screen;
+            }
+            #[expect(clippy::disallowed_methods, reason = "a deadline")]
+            let is_late = Instant::now() > deadline;
+            assert!(!is_late, "{words:?} are not all in\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The terminal is as it was: the shell's screen, a cursor, lines and echo.
+    #[track_caller]
+    fn is_as_before(&self, code: i32) {
+        let left = format!("left with {code}");
+        let screen = self.shows(&["before", &left, " icanon", " echo "]);
+        assert!(!screen.contains("ENDPOINT"), "{screen}");
+        let flags = ["display-message", "-p", "#{alternate_on} #{cursor_flag}"];
+        assert_eq!(self.ask(&flags).trim(), "0 1");
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let mut command = Command::new("tmux");
+        let _ = command.args(["-L", &self.socket, "kill-server"]).output();
+    }
+}
+
+#[test]
+fn draining_from_the_keyboard_moves_traffic() {
+    let scene = Scene::set();
+    let top = Tmux::open("drain", "", &scene.admin);
+    top.shows(&["ENDPOINT", "東京-a", "50.0%", "weighted_round_robin"]);
+    assert_eq!(scene.traffic(20), (10, 10));
+    // Ids are in order, so that the first is b.
+    top.keys(&["/", "東京", "Enter", "d"]);
+    top.shows(&["drain 東京-a of ", "[y/n]"]);
+    assert_eq!(scene.traffic(20), (10, 10), "not yet confirmed");
+    top.keys(&["y"]);
+    top.shows(&["東京-a: draining, "]);
+    assert_eq!(scene.traffic(20), (0, 20));
+    top.keys(&["e"]);
+    top.shows(&["enable 東京-a"]);
+    top.keys(&["y"]);
+    top.shows(&["東京-a: ready, "]);
+    assert_eq!(scene.traffic(20), (10, 10));
+    top.keys(&["Escape"]);
+    top.keys(&["3"]);
+    top.shows(&["operator", "draining", "enabled"]);
+    top.ask(&["resize-window", "-x", "40", "-y", "12"]);
+    top.keys(&["1"]);
+    let screen = top.shows(&["ENDPOINT", "50.0%", "b"]);
+    assert!(screen.lines().count() <= 12, "{screen}");
+    // The shell's screen needs its lines again.
+    top.ask(&["resize-window", "-x", "80", "-y", "24"]);
+    top.shows(&["Enter its decisions"]);
+    top.keys(&["q"]);
+    top.is_as_before(0);
+}
+
+#[test]
+fn a_gateway_that_dies_is_told_and_nothing_is_left_broken() {
+    let scene = Scene::set();
+    let top = Tmux::open("dies", "NO_COLOR=1", &scene.admin);
+    top.shows(&["ENDPOINT", "ready"]);
+    let coloured = top.ask(&["capture-pane", "-p", "-e"]);
+    for colour in ["\x1b[31", "\x1b[32", "\x1b[90", "\x1b[38"] {
+        assert!(!coloured.contains(colour), "{coloured:?}");
+    }
+    scene.gateway.signal("KILL");
+    top.shows(&["GONE", "ready"]);
+    top.keys(&["d"]);
+    top.keys(&["y"]);
+    top.keys(&["C-c"]);
+    top.is_as_before(0);
+}
+
+#[test]
+fn a_signal_ends_it_like_a_key() {
+    let scene = Scene::set();
+    let top = Tmux::open("signal", "", &scene.admin);
+    top.shows(&["ENDPOINT", "ready"]);
+    let shell = top.ask(&["display-message", "-p", "#{pane_pid}"]);
+    let child = Command::new("pgrep").args(["-P", shell.trim()]).output();
+    let child = String::from_utf8_lossy(&child.expect("procps").stdout).into_owned();
+    let sent = Command::new("kill")
+        .args(["-s", "TERM", child.trim()])
+        .status();
+    assert!(sent.expect("kill").success());
+    top.is_as_before(0);
+}
+
+#[test]
+fn without_a_gateway_or_a_terminal_there_is_one_clear_line() {
+    let ended = run(&["top", "--admin", "http://127.0.0.1:1"]);
+    let line = ended.only_line(1);
+    assert!(
+        line.contains("cannot connect to the admin API at 127.0.0.1:1"),
+        "{line}"
+    );
+    let scene = Scene::set();
+    let ended = run(&["top", "--admin", &scene.admin]);
+    assert!(ended.only_line(2).contains("--format json"));
+    let ended = run(&["top", "--admin", &scene.admin, "--cluster", "no"]);
+    assert!(ended.only_line(2).contains("no cluster \"no\"; it has "));
+}
+
+#[test]
+fn a_snapshot_has_all_that_is_shown() {
+    let scene = Scene::set();
+    scene.traffic(4);
+    let ended = run(&["top", "--admin", &scene.admin, "--format", "json"]);
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    let shown: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let endpoints = shown["clusters"][0]["endpoints"].as_array();
+    assert_eq!(endpoints.map(Vec::len), Some(2));
+    assert_eq!(shown["figures"]["clusters"][0]["endpoints"][0]["id"], "b");
+    for name in ["decisions", "events"] {
+        assert!(shown[name].is_array(), "{name}: {shown}");
+    }
+    assert!(shown["time"].is_string() && shown["shadows"].is_object());
+}
