@@ -23,4 +23,4 @@ mod server;
 pub use page::HAS_DASHBOARD;
 pub use path::path_segment;
 pub use reloader::{Fingerprint, ReloadFailure, Reloaded, Reloader};
-pub use server::{router, serve};
+pub use server::{router, serve, serve_with};

@@ -28,16 +28,40 @@ pub async fn serve(
     token: Option<Token>,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    axum::serve(Guests::new(listener), router(reloader, token))
+    serve_with(listener, reloader, token, Router::new(), end).await
+}
+
+/// The same with calls of the host's own, by whole paths; they too need the token where one is set.
+///
+/// # Errors
+///
+/// When the listener fails.
+///
+/// # Panics
+///
+/// When one of them is a path of the API.
+pub async fn serve_with(
+    listener: TcpListener,
+    reloader: Reloader,
+    token: Option<Token>,
+    more: Router,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(Guests::new(listener), whole(reloader, token, more))
         .with_graceful_shutdown(end)
         .await
 }
 
 /// The admin API as a service, without a socket.
 pub fn router(reloader: Reloader, token: Option<Token>) -> Router {
+    whole(reloader, token, Router::new())
+}
+
+fn whole(reloader: Reloader, token: Option<Token>, more: Router) -> Router {
     let control = reloader.control().clone();
     let guarded = Router::new()
         .nest(api::BASE, api::router(&api::Desk::new(reloader)))
+        .merge(more.with_state(()))
         .route("/", get(page::index))
         .route("/metrics", get(metrics::scrape))
         .fallback(problem::no_such_path)

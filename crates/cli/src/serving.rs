@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use axum::Router;
 use evenkeel_admin::Reloader;
 use evenkeel_config::Token;
 use tokio::net::TcpListener;
@@ -32,6 +33,16 @@ impl AdminServer {
         reloader: Reloader,
         token: Option<Token>,
     ) -> Result<Self, Failure> {
+        Self::start_with(listener, reloader, token, Router::new())
+    }
+
+    /// The same with calls of our own.
+    pub(crate) fn start_with(
+        listener: TcpListener,
+        reloader: Reloader,
+        token: Option<Token>,
+        more: Router,
+    ) -> Result<Self, Failure> {
         let address = listener
             .local_addr()
             .map_err(|error| Failure::runtime(format!("admin has no address: {error}")))?;
@@ -41,7 +52,8 @@ impl AdminServer {
                 // It ends by being dropped.
                 let _ = ended.await;
             };
-            if let Err(error) = evenkeel_admin::serve(listener, reloader, token, ended).await {
+            let served = evenkeel_admin::serve_with(listener, reloader, token, more, ended);
+            if let Err(error) = served.await {
                 tracing::error!(%error, "the admin API ended");
             }
         });

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{get, run, start};
+use support::{ask, get, run, start};
 
 const IDS: [&str; 6] = ["fast-1", "fast-2", "fast-3", "fast-4", "medium", "slow"];
 
@@ -69,6 +69,38 @@ fn its_gateway_and_its_api_are_real() {
         "{}",
         ended.stdout
     );
+}
+
+#[test]
+fn backends_are_as_the_page_tells_them_to_be() {
+    let arguments = demo(&[]);
+    let mut demo = start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    let address = demo.address("listening on ");
+    let admin = demo.address("admin on ");
+    let tell = |backend: &str, mood: &str| {
+        let path = format!("/api/v1/demo/{backend}/{mood}");
+        let request = format!("PUT {path} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n");
+        ask(admin, &request).status
+    };
+    assert_eq!(get(address, "/").status, 200);
+    assert_eq!(
+        (tell("fast-1", "angry"), tell("nobody", "slow")),
+        (404, 404)
+    );
+    for id in IDS {
+        assert_eq!(tell(id, "full"), 204);
+    }
+    // Whoever is asked refuses, and so do the others that are tried.
+    let refused = (0..1_000).any(|_| get(address, "/").status == 503);
+    assert!(refused, "somebody still answers");
+    let told = get(admin, "/api/v1/demo").text();
+    assert_eq!(
+        told.matches(r#""mood":"full""#).count(),
+        IDS.len(),
+        "{told}"
+    );
+    demo.signal("TERM");
+    assert_eq!(demo.wait().code, Some(0));
 }
 
 #[test]

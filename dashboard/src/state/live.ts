@@ -23,7 +23,8 @@ export const cluster = computed<ClusterStats | null>(() => {
 
 export const clusterName = computed(() => cluster.value?.name ?? "");
 
-export const clusterNames = computed(() => (frame.value?.clusters ?? []).map((one) => one.name), );
+/** The names of all clusters in one text, which changes only when they do. */
+export const clusterNames = computed(() => (frame.value?.clusters ?? []).map((one) => one.name).join("\n"));
 
 /** Reads figures for as long as somebody looks: a page in the background costs the gateway nothing. */
 export function startLive(): void {

@@ -2,6 +2,7 @@ import { cluster, frame } from "../state/live";
 import { route } from "../state/route";
 import { tokenIsWanted } from "../state/token";
 import { ClusterHead } from "./ClusterHead";
+import { DemoBar } from "./DemoBar";
 import { Decisions } from "./Decisions";
 import { Dialogs } from "./form/Dialogs";
 import { TokenForm } from "./form/TokenForm";
@@ -34,6 +35,7 @@ function Body() {
     <>
       <ClusterHead />
       <Figures />
+      <DemoBar />
       <EndpointTable />
       <Shadows />
       <div class="pair">

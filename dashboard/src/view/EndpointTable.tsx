@@ -13,7 +13,7 @@ const BEYOND = 8;
 const COLUMNS: { column: Column | null; name: string; kind: string }[] = [
   { column: "state", name: "state", kind: "" },
   { column: "id", name: "endpoint", kind: "" },
-  { column: "share", name: "share %, by weight", kind: "right" },
+  { column: "share", name: "share %", kind: "right" },
   { column: "requests", name: "req/s", kind: "right c-requests" },
   { column: "errors", name: "failed/s", kind: "right c-errors" },
   { column: "inFlight", name: "in flight", kind: "right c-flight" },
@@ -46,7 +46,7 @@ export function EndpointTable() {
         <input
           id="filter"
           type="search"
-          placeholder="Filter: id, state, zone, address"
+          placeholder="Filter: id, state, zone…"
           aria-label="Filter the endpoints"
           value={filter.value}
           onInput={(event) => (filter.value = event.currentTarget.value)}
@@ -102,6 +102,7 @@ function Name({ column, name, kind }: { column: Column | null; name: string; kin
     <span role="columnheader" class={kind} aria-sort={order}>
       <button type="button" class="plain" onClick={() => sortBy(column)}>
         {name}
+        {column === "share" && <span class="wide-only"> / by weight</span>}
         <span aria-hidden="true" class="order">
           {order === "none" ? "" : falls ? " ↓" : " ↑"}
         </span>

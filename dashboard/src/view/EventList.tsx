@@ -33,7 +33,7 @@ function Event({ event }: { event: GatewayEvent }) {
         {event.endpoint && <strong>{event.endpoint} </strong>}
         {word(event.event)}
         {change && ` ${change}`}
-        {event.cause && <span class="quiet"> {word(event.cause)}</span>}
+        {event.cause && <span class="quiet">: {word(event.cause)}</span>}
         {event.evidence && <span class="evidence">{event.evidence}</span>}
         {event.until && <span class="quiet"> until {clock(event.until)}</span>}
       </span>

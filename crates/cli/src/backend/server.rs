@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::law::{LatencyLaw, unit};
+use super::mood::Mood;
 
 /// Says which backend answered.
 pub(crate) const NAME_HEADER: HeaderName = HeaderName::from_static("x-backend");
@@ -38,11 +39,17 @@ pub(crate) struct Behaviour {
 /// What a backend has done.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
+    mood: Arc<Mood>,
     answers: AtomicU64,
     nanos: AtomicU64,
 }
 
 impl Work {
+    /// How the backend is told to be.
+    pub(crate) fn mood(&self) -> Arc<Mood> {
+        Arc::clone(&self.mood)
+    }
+
     /// The mean time that it worked on a request, in seconds; waiting does not count.
     pub(crate) fn mean_seconds(&self) -> Option<f64> {
         let answers = self.answers.load(Ordering::Relaxed);
@@ -135,7 +142,9 @@ async fn answer(State(backend): State<Arc<Backend>>, request: Request) -> Respon
 }
 
 async fn work_on(backend: &Backend) -> Response {
-    let Some(_waiting) = backend.join_queue() else {
+    let mood = backend.work.mood.now();
+    let joined = backend.join_queue().filter(|_| !mood.is_full);
+    let Some(_waiting) = joined else {
         return backend.reply(StatusCode::SERVICE_UNAVAILABLE, "has too many waiting");
     };
     let _place = match &backend.places {
@@ -145,7 +154,8 @@ async fn work_on(backend: &Backend) -> Response {
     let (latency, fails) = {
         let mut rng = unpoisoned(backend.rng.lock());
         let latency = backend.behaviour.latency.draw(&mut rng);
-        (latency, unit(&mut rng) < backend.behaviour.errors)
+        let errors = backend.behaviour.errors.max(mood.errors);
+        (latency.mul_f64(mood.slowness), unit(&mut rng) < errors)
     };
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;

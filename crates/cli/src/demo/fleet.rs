@@ -9,7 +9,7 @@ use evenkeel_core::{Endpoint, Rng};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::backend::{self, Behaviour, LatencyLaw, Work};
+use crate::backend::{self, Behaviour, LatencyLaw, Mood, Work};
 use crate::exit::Failure;
 use crate::host::event_loop;
 
@@ -53,6 +53,11 @@ impl Backend {
     /// How many requests a second it can work on, by the time that each took it.
     pub(super) fn ability(&self) -> Option<f64> {
         Some(f64::from(self.concurrency) / self.work.mean_seconds()?)
+    }
+
+    /// How it is told to be.
+    pub(super) fn mood(&self) -> Arc<Mood> {
+        self.work.mood()
     }
 
     /// The mean time that it worked on a request.

@@ -7,6 +7,7 @@
 mod fleet;
 mod live;
 mod load;
+mod moods;
 mod stage;
 mod summary;
 mod tally;

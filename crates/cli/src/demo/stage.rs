@@ -52,7 +52,12 @@ impl Stage {
         let gateway = gateway.map_err(Failure::runtime)?;
         let control = gateway.control();
         Ok(Self {
-            admin: AdminServer::start(admin, Reloader::without_file(control.clone()), None)?,
+            admin: AdminServer::start_with(
+                admin,
+                Reloader::without_file(control.clone()),
+                None,
+                super::moods::calls(fleet),
+            )?,
             gateway,
             control,
         })
