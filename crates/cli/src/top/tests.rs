@@ -161,7 +161,7 @@ fn decisions_open_to_receipts_and_events_tell_what_changed() {
         (80, 24),
         &[
             "12:03:59 a",
-            "0.75 ahead of c",
+            "200    4.1    least_request, 0.75 ahead of c",
             "request r-1 in cluster web",
             "not b: it is drained",
         ],

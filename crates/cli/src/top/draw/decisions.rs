@@ -33,10 +33,7 @@ fn table(decisions: &[&Value], chosen: usize, area: Rect, styles: Styles) -> Tab
         let outcome = receipt.get("outcome").unwrap_or(&Value::Null);
         let status = outcome.get("status").and_then(Value::as_u64);
         let is_bad = status.is_none_or(|status| status >= 500);
-        let end = match status {
-            Some(status) => status.to_string(),
-            None => word(outcome, "error").to_owned(),
-        };
+        let status = status.map_or_else(|| "-".to_owned(), |status| status.to_string());
         let took = outcome.get("latency_ms").and_then(Value::as_f64);
         let to = match word(receipt, "chosen") {
             "" => "nobody",
@@ -45,9 +42,9 @@ fn table(decisions: &[&Value], chosen: usize, area: Rect, styles: Styles) -> Tab
         let cells = [
             clock(word(receipt, "time")).to_owned(),
             cut(to, id.into()),
-            cut(&end, 6),
+            status,
             millis(took),
-            one_line(choice(receipt).trim_end()),
+            why(receipt, outcome),
         ];
         let style = match (index == chosen, is_bad) {
             (true, _) => styles.chosen(),
@@ -67,6 +64,18 @@ fn table(decisions: &[&Value], chosen: usize, area: Rect, styles: Styles) -> Tab
     Table::new(lines.collect::<Vec<_>>(), widths)
         .header(TableRow::new(headings).style(styles.heading()))
         .column_spacing(1)
+}
+
+/// Why it was chosen, without what other columns say; what went wrong comes first.
+fn why(receipt: &Value, outcome: &Value) -> String {
+    let known = format!("{} was chosen by ", word(receipt, "chosen"));
+    let choice = choice(receipt);
+    let choice = choice.trim_end();
+    let choice = choice.strip_prefix(&known).unwrap_or(choice);
+    one_line(&match word(outcome, "error") {
+        "" => choice.to_owned(),
+        error => format!("{error}; {choice}"),
+    })
 }
 
 fn nothing(state: &State) -> String {
