@@ -127,12 +127,15 @@ fn endpoints_come_and_go() {
         (&told["id"], &told["labels"]["version"]),
         (&"rack 1/c".into(), &"2".into())
     );
-    assert_eq!(scene.traffic(40), (10, 10));
-    assert_eq!(c.count(), 20);
+    let (to_a, to_b) = scene.traffic(40);
+    let to_c = c.count();
+    // It warms up, so it gets something, and not yet what is due to its weight.
+    assert_eq!((to_a, to_a + to_b + to_c), (to_b, 40));
+    assert!((1..20).contains(&to_c), "{to_c}");
     scene.order(&["endpoint", "remove", "rack 1/c"]);
     scene.order(&["endpoint", "remove", "a"]);
     assert_eq!(scene.traffic(10), (0, 10));
-    assert_eq!(c.count(), 20);
+    assert_eq!(c.count(), to_c);
     let all: Value = serde_json::from_str(&scene.order(&["endpoint", "list", "--format", "json"]))
         .expect("JSON");
     assert_eq!(all.as_array().map(Vec::len), Some(1));

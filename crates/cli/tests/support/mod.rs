@@ -52,15 +52,6 @@ pub(crate) fn start_with_files(files: usize, arguments: &[&str]) -> Running {
     begin(command.args(arguments), Stdio::piped())
 }
 
-/// Starts `evenkeel` with these arguments as a process that may have so much memory, in KiB.
-pub(crate) fn start_with_memory(kib: usize, arguments: &[&str]) -> Running {
-    let mut command = Command::new("sh");
-    let limited = "ulimit -v \"$0\" && exec \"$@\"";
-    let binary = env!("CARGO_BIN_EXE_evenkeel");
-    command.args(["-c", limited, &kib.to_string(), binary]);
-    begin(command.args(arguments), Stdio::piped())
-}
-
 fn begin(command: &mut Command, stderr: Stdio) -> Running {
     let mut child = command
         .env_remove("NO_COLOR")

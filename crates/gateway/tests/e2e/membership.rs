@@ -73,7 +73,9 @@ fn g11_endpoints_come_and_go_under_load() {
 #[test]
 fn g11_a_removed_endpoint_gets_no_new_request() {
     let (stays, goes) = (Upstream::ok("stays"), Upstream::ok("goes"));
-    let gateway = Gateway::over([stays.endpoint("stays")]);
+    let gateway = Gateway::with([stays.endpoint("stays")], |config| {
+        config.clusters[0].slow_start = None;
+    });
     // Several connections, so that both workers are asked.
     let mut clients: Vec<RawClient> = (0..8)
         .map(|_| RawClient::connect(gateway.address()))

@@ -98,18 +98,19 @@ fn a_shadow_has_requests_in_flight_of_its_own() {
 #[test]
 fn what_endpoints_really_did_is_heard_by_shadows() {
     let quick = Upstream::ok("x");
-    let slow = Upstream::answering(|_| Answer::ok("x").after(Duration::from_millis(20)));
+    let slow = Upstream::answering(|_| Answer::ok("x").after(Duration::from_millis(100)));
     let endpoints = [quick.endpoint("a"), slow.endpoint("b")];
     let gateway = Gateway::with(endpoints, |config| {
         shadowed(config, "round_robin", &["peak_ewma"]);
     });
-    send(&gateway, 60, GET);
+    // A pause of the machine may make the quick one look slow, but hardly as slow as that.
+    send(&gateway, 30, GET);
     let told = report(&gateway, "peak_ewma");
     let [(_, to_quick), (_, to_slow)] = shares(&told)[..] else {
         panic!("two endpoints");
     };
-    assert!(to_quick > 3 * to_slow, "{told:?}");
-    assert!(told.latency_difference() < -0.004, "{told:?}");
+    assert!(to_quick > 2 * to_slow, "{told:?}");
+    assert!(told.latency_difference() < -0.01, "{told:?}");
     assert!(told.summary().contains("would save "), "{}", told.summary());
 }
 
