@@ -1,8 +1,8 @@
 //! May an endpoint be used, as far as its condition goes?
 //!
 //! Pure state machines, fed with what happened and the time. [`ClusterHealth`] holds those of a
-//! cluster: what its checks say ([`active`]), what its requests say ([`outlier`]), and how far it has
-//! warmed up since it came or returned ([`slow_start`]). What an endpoint may do follows from the
+//! cluster: what its checks say (`active`), what its requests say (`outlier`), and how far it has
+//! warmed up since it came or returned (`slow_start`). What an endpoint may do follows from the
 //! worst of these and of what operators want of it.
 
 mod active;

@@ -1,7 +1,7 @@
 //! The access log: a line for each request, with every try that was made for it.
 //!
 //! What happens to a request is noted while it is carried out ([`Notes`]) and written when it has
-//! ended ([`Line`]), by the worker that carried it, into memory of its own. Without an access log there
+//! ended (`line`), by the worker that carried it, into memory of its own. Without an access log there
 //! are no notes, and no clock is read for them.
 
 mod combined;
