@@ -78,7 +78,7 @@ impl Samples {
 /// use evenkeel_core::{LearnedLimit, Nanos, Samples};
 ///
 /// let mut limit = LearnedLimit::default();
-/// for second in 1..100 {
+/// for second in 1..300 {
 ///     for _ in 0..20 {
 ///         let samples = Samples::of(Nanos::from_millis(10), limit.requests());
 ///         limit.observe(samples, Nanos::from_secs(second));
