@@ -18,8 +18,8 @@ from gateway import Gateway
 from load import Load
 
 NAMES = "abcd"
-# What memory may grow by: allocators keep some of what was used at the busiest moment, and the last
-# 10,000 receipts stay, those of failed tries among them.
+# What memory may grow by: allocators keep some of what was used at the busiest moment, and up to
+# 10,000 receipts stay. How much of the growth that was seen is theirs has not been shown.
 MEMORY_FACTOR, MEMORY_MIB = 1.3, 24
 SETTLE_SECONDS = 60
 

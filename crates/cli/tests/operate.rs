@@ -130,7 +130,8 @@ fn endpoints_come_and_go() {
     let (to_a, to_b) = scene.traffic(40);
     let to_c = c.count();
     // It warms up, so it gets something, and not yet what is due to its weight.
-    assert_eq!((to_a, to_a + to_b + to_c), (to_b, 40));
+    assert_eq!(to_a + to_b + to_c, 40);
+    assert!(to_a.abs_diff(to_b) <= 2, "{to_a} {to_b}");
     assert!((1..20).contains(&to_c), "{to_c}");
     scene.order(&["endpoint", "remove", "rack 1/c"]);
     scene.order(&["endpoint", "remove", "a"]);
