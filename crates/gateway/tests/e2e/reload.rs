@@ -58,11 +58,13 @@ fn g11_reloads_under_load_lose_nothing() {
             let changes = reloaded(&gateway, &sets[round % 2]);
             assert_eq!(changes.clusters.changed[0].1, ["endpoints"]);
             let gone = if round % 2 == 0 { &right } else { &left };
-            // Its connections go with the last request that was chosen for it before.
-            eventually("its requests are done", || gone.open_connections() == 0);
-            let before = gone.count();
-            std::thread::sleep(Duration::from_millis(40));
-            assert_eq!(gone.count(), before, "round {round}");
+            // Requests that were chosen for it before may still be on their way, some of them on
+            // connections that are not open yet. Then nothing comes, while others get many.
+            eventually("nothing more comes", || {
+                let before = gone.count();
+                std::thread::sleep(Duration::from_millis(40));
+                gone.count() == before && gone.open_connections() == 0
+            });
         }
     });
     let came = left.count() + right.count() + both.count();
