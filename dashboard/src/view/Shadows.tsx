@@ -34,7 +34,7 @@ function Card({ shadow }: { shadow: Shadow }) {
   const sign = shadow.latency_difference_ms > 0 ? "+" : "";
   return (
     <article class="card">
-      <h3>{shadow.strategy}</h3>
+      <h3>{shadow.strategy === "noise" ? "noise: the live one with another seed" : shadow.strategy}</h3>
       <p>{shadow.summary}</p>
       <p class="quiet">
         {count(shadow.decisions)} decisions, {percent(shadow.agreement)} alike, {sign}
