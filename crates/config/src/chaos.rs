@@ -105,6 +105,15 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         ("cluster.*.discovery", "type") => {
             format!("{listener}[cluster.web.discovery]\npath = \"a\"\n{pair}\n")
         }
+        ("cluster.*.discovery", "name" | "record" | "resolver") => {
+            let needed = "type = \"dns\"\nport = 1\n";
+            let named = if name == "name" { "" } else { "name = \"a\"\n" };
+            format!("{listener}[cluster.web.discovery]\n{needed}{named}{pair}\n")
+        }
+        ("cluster.*.discovery", "port") => {
+            let needed = "type = \"dns\"\nname = \"a\"\n";
+            format!("{listener}[cluster.web.discovery]\n{needed}{pair}\n")
+        }
         ("cluster.*.discovery", "path") => {
             format!("{listener}[cluster.web.discovery]\ntype = \"file\"\n{pair}\n")
         }

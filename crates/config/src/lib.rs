@@ -45,7 +45,7 @@ pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Level, Log, LogFormat, Notify,
     Runtime, Token, Workers,
 };
-pub use model::discovery::{Discovery, DiscoverySource};
+pub use model::discovery::{Discovery, DiscoverySource, DnsNames, DnsRecord};
 pub use model::hash::KeyRules;
 pub use model::health::{HealthCheck, HttpProbe, Pattern, Probe};
 pub use model::listener::{Limits, Listener, Protocol};

@@ -10,6 +10,7 @@
 #![deny(missing_docs)]
 
 mod backoff;
+mod dns;
 mod entries;
 mod file;
 mod guard;

@@ -2,6 +2,7 @@
 
 use evenkeel_config::DiscoverySource;
 
+use crate::dns::DnsSource;
 use crate::file::FileSource;
 use crate::listing::{Listing, SourceError};
 
@@ -12,6 +13,7 @@ pub struct Source(Kind);
 #[derive(Debug)]
 enum Kind {
     File(FileSource),
+    Dns(Box<DnsSource>),
 }
 
 impl Source {
@@ -19,10 +21,13 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// When it is of a kind that is not known here.
+    /// When it is of a kind that is not known here, or the system names nobody who could be asked.
     pub fn new(source: &DiscoverySource) -> Result<Self, SourceError> {
         match source {
             DiscoverySource::File(path) => Ok(Self(Kind::File(FileSource::new(path)))),
+            DiscoverySource::Dns(names) => {
+                DnsSource::new(names).map(|dns| Self(Kind::Dns(Box::new(dns))))
+            }
             other => {
                 let why = format!("sources of type {:?} are not supported yet", other.kind());
                 Err(SourceError::Nonsense(why))
@@ -38,6 +43,7 @@ impl Source {
     pub async fn read(&mut self) -> Result<Listing, SourceError> {
         match &mut self.0 {
             Kind::File(file) => file.read().await,
+            Kind::Dns(dns) => dns.read().await,
         }
     }
 
@@ -53,6 +59,7 @@ impl Source {
     pub async fn change(&mut self) -> Result<Listing, SourceError> {
         match &mut self.0 {
             Kind::File(file) => file.change().await,
+            Kind::Dns(dns) => dns.change().await,
         }
     }
 }

@@ -20,7 +20,7 @@ const BANNED: &[(&str, &str)] = &[
 ];
 /// Who may name a banned crate: an optional dependency that only passes a feature on, if somebody else
 /// asks for the crate, is in the lock file though nobody builds it (rust-lang/cargo#10801).
-const MAY_NAME: &[(&str, &str)] = &[("ring", "rustls-webpki")];
+const MAY_NAME: &[(&str, &str)] = &[("ring", "rustls-webpki"), ("ring", "hickory-proto")];
 /// The first arc-swap without known unsoundness.
 const ARC_SWAP_MIN: (u64, u64, u64) = (1, 9, 5);
 

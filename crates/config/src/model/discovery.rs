@@ -1,7 +1,9 @@
 //! Where a cluster's endpoints are read from while the gateway runs.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a cluster's endpoints are read from while the gateway runs.
@@ -39,6 +41,40 @@ impl Discovery {
 pub enum DiscoverySource {
     /// A file, in TOML or JSON.
     File(PathBuf),
+    /// A name in DNS.
+    Dns(DnsNames),
+}
+
+/// A name in DNS, and whom to ask for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DnsNames {
+    /// The name, absolute: it ends with a dot.
+    pub name: Arc<str>,
+    /// What is asked for.
+    pub record: DnsRecord,
+    /// Who is asked; none: those of the system.
+    pub resolver: Option<SocketAddr>,
+}
+
+/// What is asked for of a name; for addresses the port of all endpoints, which DNS does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DnsRecord {
+    /// Addresses of IPv4.
+    A(u16),
+    /// Addresses of IPv6.
+    Aaaa(u16),
+    /// Services: targets with ports, priorities and weights.
+    Srv,
+}
+
+impl fmt::Display for DnsRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::A(port) => write!(f, "A, port {port}"),
+            Self::Aaaa(port) => write!(f, "AAAA, port {port}"),
+            Self::Srv => f.write_str("SRV"),
+        }
+    }
 }
 
 impl DiscoverySource {
@@ -47,6 +83,7 @@ impl DiscoverySource {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::File(_) => "file",
+            Self::Dns(_) => "dns",
         }
     }
 }
@@ -56,6 +93,10 @@ impl fmt::Display for DiscoverySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Dns(names) => match names.resolver {
+                Some(server) => write!(f, "dns {} ({}) at {server}", names.name, names.record),
+                None => write!(f, "dns {} ({})", names.name, names.record),
+            },
         }
     }
 }

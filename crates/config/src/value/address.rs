@@ -191,7 +191,7 @@ fn parse_port(text: &str, port: &str, least: u16) -> Result<u16, Mistake> {
 }
 
 /// Whether a text is a host name: labels of letters, digits, `-` and `_`.
-pub(super) fn is_host_name(name: &str) -> bool {
+pub(crate) fn is_host_name(name: &str) -> bool {
     let label = |label: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         (1..=63).contains(&label.len())

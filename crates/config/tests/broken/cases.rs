@@ -480,6 +480,15 @@ pub(super) const CLUSTER: &[Case] = &[
         "7:11 error: cluster.web.discovery.refresh = \"10ms\" is not from \"100ms\" to \"1h\"",
         "8:12 error: cluster.web.discovery.max_drop = 2 is not a number from 0 to 1",
     ]),
+    ("[cluster.web.discovery]\ntype = \"dns\"\nname = \"a b\"\nresolver = \"x\"\npath = \"y\"", &[
+        "6:1 error: cluster.web.discovery has no port",
+        "8:8 error: cluster.web.discovery.name: \"a b\" is not a name in DNS",
+        "9:12 error: cluster.web.discovery.resolver: the address \"x\" has no port",
+        "10:1 error: cluster.web.discovery.path is no key of a source of type \"dns\"",
+    ]),
+    ("discovery = { type = \"dns\", name = \"_http._tcp.web.\", record = \"SRV\", port = 1 }", &[
+        "6:77 error: cluster.web.discovery.port has no effect: SRV records say the port",
+    ]),
     ("discovery = { type = \"consul\", path = \"\" }", &[
         "6:22 error: cluster.web.discovery.type = \"consul\" is not supported yet",
     ]),

@@ -8,6 +8,7 @@ mod answers;
 mod bodies;
 mod cancellation;
 mod discovery;
+mod discovery_dns;
 mod drain;
 mod ejection;
 mod failures;
