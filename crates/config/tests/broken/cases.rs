@@ -487,7 +487,7 @@ pub(super) const CLUSTER: &[Case] = &[
         "10:1 error: cluster.web.discovery.path is no key of a source of type \"dns\"",
     ]),
     ("discovery = { type = \"dns\", name = \"_http._tcp.web.\", record = \"SRV\", port = 1 }", &[
-        "6:77 error: cluster.web.discovery.port has no effect: SRV records say the port",
+        "6:71 error: cluster.web.discovery.port has no effect: SRV records say the port",
     ]),
     ("discovery = { type = \"consul\", path = \"\" }", &[
         "6:22 error: cluster.web.discovery.type = \"consul\" is not supported yet",
