@@ -127,11 +127,15 @@ pub(crate) fn needs(program: &str, version: &str, package: &str) -> Result<()> {
     }
     let is_root = Command::new("id").arg("-u").output();
     if is_root.is_ok_and(|id| id.stdout == b"0\n") && answers(command("apt-get", &["--version"])) {
-        process::run(&mut command("apt-get", &["update", "-qq"]))?;
+        let why = || {
+            format!(
+                "`{program}` is missing, and Debian's package `{package}` could not be installed"
+            )
+        };
+        process::run(&mut command("apt-get", &["update", "-qq"])).with_context(why)?;
         let install = ["install", "-y", "-qq", "--no-install-recommends", package];
         let mut install = command("apt-get", &install);
-        process::run(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
-        return Ok(());
+        return process::run(install.env("DEBIAN_FRONTEND", "noninteractive")).with_context(why);
     }
     bail!("`{program}` is missing; install Debian's package `{package}`");
 }

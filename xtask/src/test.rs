@@ -163,6 +163,10 @@ fn component(subcommand: &str, component: &str) -> Result<()> {
 fn tests() -> Result<()> {
     // `evenkeel top` is tested in it.
     outside::needs("tmux", "-V", "tmux")?;
+    // Sources of endpoints are tested against the servers that people run.
+    outside::needs("/usr/sbin/dnsmasq", "--version", "dnsmasq-base")?;
+    outside::needs("etcd", "--version", "etcd-server")?;
+    outside::needs("etcdctl", "version", "etcd-client")?;
     if answers(cargo(&["nextest", "--version"])) {
         return process::run(&mut cargo(&["nextest", "run", "--workspace", "--locked"]));
     }
