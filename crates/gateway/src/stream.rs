@@ -13,7 +13,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::http2::Incoming;
+use crate::http2::{Incoming, Outgoing};
 use crate::tls::TlsStream;
 
 /// A connection of any kind.
@@ -24,6 +24,8 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream>),
     /// A stream of a client that speaks HTTP/2.
     Incoming(Box<Incoming>),
+    /// A stream to an endpoint that speaks HTTP/2.
+    Outgoing(Box<Outgoing>),
     /// What is left where one was taken from.
     Taken,
 }
@@ -41,7 +43,8 @@ impl Stream {
             Self::Unix(stream) => stream.poll_read_ready(cx),
             Self::Tls(stream) => stream.poll_read_ready(cx),
             Self::Incoming(stream) if stream.has_some() => Poll::Ready(Ok(())),
-            Self::Incoming(_) => Poll::Pending,
+            Self::Outgoing(stream) if stream.has_some() => Poll::Ready(Ok(())),
+            Self::Incoming(_) | Self::Outgoing(_) => Poll::Pending,
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -56,7 +59,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.try_write(data),
             Self::Unix(stream) => stream.try_write(data),
-            Self::Tls(_) | Self::Incoming(_) | Self::Taken => Err(taken()),
+            Self::Tls(_) | Self::Incoming(_) | Self::Outgoing(_) | Self::Taken => Err(taken()),
         }
     }
 
@@ -64,7 +67,7 @@ impl Stream {
     pub(crate) fn set_nodelay(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_nodelay(true),
-            Self::Unix(_) | Self::Incoming(_) | Self::Taken => Ok(()),
+            Self::Unix(_) | Self::Incoming(_) | Self::Outgoing(_) | Self::Taken => Ok(()),
             Self::Tls(stream) => stream.below().set_nodelay(),
         }
     }
@@ -79,7 +82,7 @@ impl Stream {
             Self::Tcp(stream) => Ok(SockRef::from(stream)),
             Self::Unix(stream) => Ok(SockRef::from(stream)),
             Self::Tls(stream) => stream.below().socket(),
-            Self::Incoming(_) | Self::Taken => Err(taken()),
+            Self::Incoming(_) | Self::Outgoing(_) | Self::Taken => Err(taken()),
         }
     }
 
@@ -114,6 +117,7 @@ impl AsyncRead for Stream {
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, space),
             Self::Tls(stream) => stream.poll_read(cx, space),
             Self::Incoming(stream) => stream.poll_read(cx, space),
+            Self::Outgoing(stream) => stream.poll_read(cx, space),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -131,6 +135,7 @@ impl AsyncWrite for Stream {
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, data),
             Self::Tls(stream) => stream.poll_write(cx, data),
             Self::Incoming(stream) => stream.poll_write(cx, data),
+            Self::Outgoing(stream) => stream.poll_write(cx, data),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -148,6 +153,10 @@ impl AsyncWrite for Stream {
                 let first = parts.iter().find(|part| !part.is_empty());
                 stream.poll_write(cx, first.map_or(&[], |part| part))
             }
+            Self::Outgoing(stream) => {
+                let first = parts.iter().find(|part| !part.is_empty());
+                stream.poll_write(cx, first.map_or(&[], |part| part))
+            }
             Self::Incoming(stream) => {
                 let first = parts.iter().find(|part| !part.is_empty());
                 stream.poll_write(cx, first.map_or(&[], |part| part))
@@ -161,7 +170,7 @@ impl AsyncWrite for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
             Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => stream.poll_send(cx),
-            Self::Incoming(_) => Poll::Ready(Ok(())),
+            Self::Incoming(_) | Self::Outgoing(_) => Poll::Ready(Ok(())),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }
@@ -175,6 +184,8 @@ impl AsyncWrite for Stream {
                 stream.shut_down();
                 Poll::Ready(Ok(()))
             }
+            // A stream ends with its request.
+            Self::Outgoing(_) => Poll::Ready(Ok(())),
             Self::Taken => Poll::Ready(Err(taken())),
         }
     }

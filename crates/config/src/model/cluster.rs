@@ -30,6 +30,8 @@ pub struct Cluster {
     pub panic: PanicThreshold,
     /// How endpoints are spoken to over TLS; none: in the clear.
     pub tls: Option<ClusterTls>,
+    /// Endpoints speak HTTP/2.
+    pub http2: bool,
     /// The PROXY header that endpoints are sent first; none: none.
     pub proxy_protocol: Option<ProxyProtocol>,
     /// How endpoints are checked; none: not at all.
@@ -69,6 +71,7 @@ impl Cluster {
             discovery: None,
             panic: PanicThreshold::default(),
             tls: None,
+            http2: false,
             proxy_protocol: None,
             health: None,
             outlier: Some(OutlierPolicy::default()),

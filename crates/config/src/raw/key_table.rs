@@ -79,7 +79,7 @@ pub(super) const KEYS: &[Key] = &[
     now("listener.route.redirect.status", OneOf(&[301, 302, 303, 307, 308]), "308", "The status of the answer."),
     now("cluster", Named, "", "A set of endpoints with one strategy and its policies."),
     now("cluster.*.strategy", Strategy, "\"least_request\"", "How an endpoint is chosen; see `evenkeel strategies`."),
-    now("cluster.*.protocol", Word(&["http1"], &["http2"]), "\"http1\"", "What endpoints speak."),
+    now("cluster.*.protocol", Word(&["http1", "http2"], &[]), "\"http1\"", "What endpoints speak; \"http2\": with prior knowledge, or agreed on over TLS."),
     off("cluster.*.tls", Table, "", "Speaks TLS to endpoints."),
     now("cluster.*.tls.server_name", Host, "", "The name that their certificates must have; the host of an endpoint's address when absent."),
     off("cluster.*.tls.ca", File, "", "A PEM file with the authorities that are believed; those of the system when absent."),

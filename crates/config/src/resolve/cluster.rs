@@ -6,7 +6,8 @@ use std::sync::Arc;
 use evenkeel_core::{Endpoint, PanicThreshold};
 
 use super::{
-    capacity, discovery, endpoint, hash, health, health_warnings, retry, strategy, tls, weights,
+    capacity, discovery, endpoint, hash, health, health_warnings, http2, retry, strategy, tls,
+    weights,
 };
 use crate::Mistake;
 use crate::model::cluster::{Cluster, ProxyProtocol, Sticky, Timeouts};
@@ -54,6 +55,7 @@ fn cluster(
     let endpoints = endpoints.unwrap_or_default().into_iter();
     cluster.endpoints = endpoints.map(|endpoint| cluster.adopt(endpoint)).collect();
     health_warnings::warn(walk, section, &cluster);
+    http2::check(walk, section, &cluster);
     cluster
 }
 
@@ -64,13 +66,14 @@ pub(super) fn policies(
     section: &Section<'_>,
     endpoints: &[Endpoint],
 ) -> Cluster {
-    let _ = walk.word(section, "protocol");
+    let is_http2 = walk.word(section, "protocol") == Some("http2");
     let timeout = timeout(walk, section);
     let strategy = strategy::strategy(walk, section).unwrap_or_default();
     let health = health::health(walk, section);
     let dynamic_weights = weights::dynamic_weights(walk, section, &strategy, health.as_ref());
     Cluster {
         tls: tls::cluster(walk, section),
+        http2: is_http2,
         proxy_protocol: proxy_protocol(walk, section),
         keys: hash::keys(walk, section, &strategy),
         subset: subset(walk, section),

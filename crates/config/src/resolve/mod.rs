@@ -9,6 +9,7 @@ mod fields;
 mod hash;
 mod health;
 mod health_warnings;
+mod http2;
 mod listener;
 mod notify;
 mod process;

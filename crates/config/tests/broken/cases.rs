@@ -273,9 +273,17 @@ pub(super) const CLUSTER: &[Case] = &[
     ("strategy = {name = \"weighted_round_robin\", smooth = \"no\"}", &[
         "6:53 error: cluster.web.strategy: smooth = \"no\" is not true or false",
     ]),
-    ("protocol = \"http2\"", &[
-        "6:12 error: cluster.web.protocol = \"http2\" is not supported yet",
+    ("protocol = \"http2\"", &[]),
+    ("protocol = \"http3\"", &[
+        "6:12 error: cluster.web.protocol = \"http3\" is not known, did you mean \"http1\"?",
     ]),
+    ("protocol = \"http2\"\nproxy_protocol = \"v2\"", &[
+        "7:1 error: cluster.web.proxy_protocol does not go with protocol = \"http2\"",
+    ]),
+    ("protocol = \"http2\"\nhealth = {}", &[
+        "7:1 error: cluster.web.health: checks of type \"http\" speak HTTP/1, and the endpoints HTTP/2",
+    ]),
+    ("protocol = \"http2\"\nhealth = { type = \"tcp\" }", &[]),
     ("tls = false", &[]),
     ("tls = {}", &[]),
     ("tls = { server_name = \"*.a\", ca = \"ca.pem\", key = \"k.pem\" }", &[

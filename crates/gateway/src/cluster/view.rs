@@ -68,6 +68,8 @@ pub struct Policies {
     pub pool_idle_timeout: Nanos,
     /// How they are spoken to over TLS.
     pub(crate) tls: Option<Arc<ClientTls>>,
+    /// Endpoints are sent streams of HTTP/2.
+    pub http2: bool,
     /// The PROXY header that endpoints are sent first.
     pub proxy_protocol: Option<ProxyVersion>,
     /// What is to be heard of endpoints.
@@ -150,6 +152,7 @@ impl Policies {
                 Some(_) => Nanos(0),
             },
             tls,
+            http2: cluster.http2,
             proxy_protocol: cluster.proxy_protocol.map(|version| match version {
                 config::ProxyProtocol::V1 => ProxyVersion::V1,
                 config::ProxyProtocol::V2 => ProxyVersion::V2,

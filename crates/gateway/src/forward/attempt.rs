@@ -15,7 +15,7 @@ use super::retry::{Point, may_replace};
 use super::tries::{Tries, Try};
 use crate::cluster::Policies;
 use crate::descriptors::Side;
-use crate::upstream::{Carrier, Connected, LocalEndpoint, connect};
+use crate::upstream::{Carrier, Connected, LocalEndpoint};
 
 /// Sends the request over an idle connection or a new one, and relays the answer.
 ///
@@ -73,7 +73,7 @@ pub(super) async fn connect_for(
         client.worker.close_idle();
     }
     let dial = client.dial(policies);
-    let mut connecting = pin!(connect(&endpoint.target, &dial, descriptors));
+    let mut connecting = pin!(endpoint.open(&dial, descriptors));
     poll_fn(|cx| {
         if let Poll::Ready(result) = connecting.as_mut().poll(cx) {
             return Poll::Ready(result.map_err(|error| {

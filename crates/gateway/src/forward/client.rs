@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use evenkeel_config::Protocol;
 use evenkeel_core::Nanos;
 use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
 use evenkeel_preface::{Addresses, ProxyHeader, ProxyVersion};
@@ -204,6 +205,7 @@ impl Client {
             timeout: policies.connect_timeout,
             greeting,
             tls: policies.tls.clone(),
+            http2: policies.http2 && self.listener().config.protocol == Protocol::Http,
             buffers: Rc::clone(&self.worker.buffers),
         }
     }

@@ -79,7 +79,7 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
             }
         },
     };
-    request.keep(at.policies().retry.body);
+    request.keep(at.policies());
     loop {
         at.note(&mut request.way);
         let result = match hedge_after(request, &at) {

@@ -24,7 +24,7 @@ use super::retry::Point;
 use super::tries::{Tries, Try};
 use crate::clock::duration;
 use crate::cluster::Policies;
-use crate::upstream::{Carrier, Dial, LocalEndpoint, Silence, connect};
+use crate::upstream::{Carrier, Dial, LocalEndpoint, Silence};
 use crate::worker::Worker;
 use crate::worker::buffer::Inbox;
 
@@ -251,7 +251,7 @@ async fn scout(
     }
     if result.is_err() {
         let descriptors = &worker.shared.descriptors;
-        let connected = connect(&endpoint.target, &dial, descriptors).await;
+        let connected = endpoint.open(&dial, descriptors).await;
         let connected = connected.map_err(|error| match error.is_ours() {
             true => Failure::Gateway(error.proxy_error()),
             false => lost(error.proxy_error(), Point::Connect),

@@ -278,6 +278,10 @@ impl<'r, 'v> Relay<'r, 'v> {
             }
             self.seen = self.inbox.data().len();
             match ready!(self.inbox.poll_fill(self.endpoint, cx)) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    let fault = ProxyError::ConnectionTerminated.into();
+                    return Poll::Ready(Err(self.unseen(fault)));
+                }
                 Ok(0) | Err(_) => {
                     let error = ProxyError::ConnectionTerminated;
                     return Poll::Ready(Err(self.failure(error.into())));
@@ -382,6 +386,15 @@ impl<'r, 'v> Relay<'r, 'v> {
             false => Point::Silent,
         };
         Failure::Endpoint(fault, point)
+    }
+
+    /// The endpoint has said that it has not come to the request, and nothing of it will be done.
+    #[cold]
+    fn unseen(&self, fault: Fault) -> Failure {
+        match self.failure(fault) {
+            Failure::Endpoint(fault, Point::Silent) => Failure::Endpoint(fault, Point::Connect),
+            failure => failure,
+        }
     }
 
     /// Sets the alarm anew when bytes have moved. A head that is waited for has its own time.

@@ -193,8 +193,11 @@ impl Request {
     }
 
     /// Keeps what is sent if it may have to be sent again; what is known to be too long is not.
-    pub(super) fn keep(&mut self, most: u64) {
-        if self.may_be_kept(most) {
+    ///
+    /// An endpoint of HTTP/2 may say that it has not begun with a request when all of it is sent.
+    pub(super) fn keep(&mut self, policies: &Policies) {
+        let most = policies.retry.body;
+        if self.may_be_kept(most) || (policies.http2 && self.at_least <= most) {
             self.upload.keep(most);
         }
     }

@@ -10,6 +10,7 @@ mod body_reader;
 mod body_writer;
 mod fields;
 mod incoming;
+mod outgoing;
 mod streams;
 mod wire;
 
@@ -18,6 +19,7 @@ use std::io;
 use evenkeel_http1::{HEADERS_MAX, Limits};
 
 pub(crate) use incoming::Incoming;
+pub(crate) use outgoing::{Outgoing, Ticket};
 pub(crate) use streams::Streams;
 pub(crate) use wire::Wire;
 

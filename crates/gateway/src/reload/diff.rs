@@ -153,6 +153,7 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("outlier", old.outlier != new.outlier),
         ("slow_start", old.slow_start != new.slow_start),
         ("panic", old.panic != new.panic),
+        ("protocol", old.http2 != new.http2),
         ("proxy_protocol", old.proxy_protocol != new.proxy_protocol),
         ("tls", old.tls != new.tls),
         ("hash", old.keys != new.keys),

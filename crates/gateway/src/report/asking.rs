@@ -20,7 +20,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
 use crate::cluster::{Host, Policies};
-use crate::upstream::{Carrier, Dial, LocalEndpoint, Silence, connect};
+use crate::upstream::{Carrier, Dial, LocalEndpoint, Silence};
 use crate::worker::buffer::Inbox;
 use crate::worker::{ClusterWorker, Worker, WorkerView};
 
@@ -210,10 +210,11 @@ impl Question {
             timeout: policies.connect_timeout,
             greeting: greeting.into(),
             tls: policies.tls.clone(),
+            http2: policies.http2,
             buffers: Rc::clone(&self.worker.buffers),
         };
         let descriptors = &self.worker.shared.descriptors;
-        let connected = connect(&self.endpoint.target, &dial, descriptors).await;
+        let connected = self.endpoint.open(&dial, descriptors).await;
         let connected = connected.map_err(io::Error::other)?;
         let carrier = Carrier::new(&self.endpoint, connected);
         self.call(carrier, &question, policies).await?

@@ -9,13 +9,15 @@ use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, ClientConnection};
 
 use super::files::{Watched, authorities, certified};
-use super::{HTTP1, TlsError, provider};
+use super::{HTTP1, HTTP2, TlsError, provider};
 use crate::cluster::{Host, Target};
 
 /// How a cluster's endpoints are spoken to, by the newest files that were right.
 #[derive(Debug)]
 pub(crate) struct ClientTls {
     tls: ClusterTls,
+    /// What is spoken is HTTP/2.
+    http2: bool,
     current: Published<ClientConfig>,
     files: Watched,
 }
@@ -35,22 +37,23 @@ impl ClientTls {
     /// # Errors
     ///
     /// When one cannot be read, or the key is not that of the certificate.
-    pub(super) fn load(tls: &ClusterTls) -> Result<Self, TlsError> {
+    pub(super) fn load(tls: &ClusterTls, http2: bool) -> Result<Self, TlsError> {
         let identity = tls.identity.as_ref();
         let pair = identity.map(|identity| [&identity.certificate, &identity.key]);
         let paths = pair.into_iter().flatten().chain(&tls.ca);
         let files = Watched::new(paths.map(Arc::clone).collect());
-        let config = config(tls)?;
+        let config = config(tls, http2)?;
         Ok(Self {
             tls: tls.clone(),
+            http2,
             current: Published::new(Arc::new(config)),
             files,
         })
     }
 
     /// Whether it was made of this.
-    pub(super) fn is_of(&self, tls: &ClusterTls) -> bool {
-        self.tls == *tls
+    pub(super) fn is_of(&self, tls: &ClusterTls, http2: bool) -> bool {
+        self.tls == *tls && self.http2 == http2
     }
 
     /// As that of listeners; for connections that are opened from now on.
@@ -58,7 +61,7 @@ impl ClientTls {
         if !self.files.have_changed() {
             return Ok(false);
         }
-        let config = config(&self.tls)?;
+        let config = config(&self.tls, self.http2)?;
         self.current.publish(Arc::new(config));
         Ok(true)
     }
@@ -87,7 +90,7 @@ impl ClientTls {
     }
 }
 
-fn config(tls: &ClusterTls) -> Result<ClientConfig, TlsError> {
+fn config(tls: &ClusterTls, http2: bool) -> Result<ClientConfig, TlsError> {
     let roots = authorities(tls.ca.as_ref())?;
     let builder = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
@@ -101,6 +104,7 @@ fn config(tls: &ClusterTls) -> Result<ClientConfig, TlsError> {
             builder.with_client_cert_resolver(Arc::new(resolver))
         }
     };
-    config.alpn_protocols = vec![HTTP1.to_vec()];
+    let protocol = if http2 { HTTP2 } else { HTTP1 };
+    config.alpn_protocols = vec![protocol.to_vec()];
     Ok(config)
 }

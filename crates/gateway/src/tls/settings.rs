@@ -45,10 +45,13 @@ impl TlsSettings {
         });
         let clusters = config.clusters.iter().filter_map(|cluster| {
             let tls = cluster.tls.as_ref()?;
-            let same = old.clusters.values().find(|old| old.is_of(tls));
+            let same = old
+                .clusters
+                .values()
+                .find(|old| old.is_of(tls, cluster.http2));
             let loaded = match same {
                 Some(same) => same.refresh().map(|_| Arc::clone(same)),
-                None => ClientTls::load(tls).map(Arc::new),
+                None => ClientTls::load(tls, cluster.http2).map(Arc::new),
             };
             let whose = || format!("cluster {:?}", cluster.name);
             let named = loaded.map(|loaded| (Arc::clone(&cluster.name), loaded));

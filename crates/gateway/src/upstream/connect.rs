@@ -61,8 +61,15 @@ impl ConnectError {
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(super) stream: Stream,
-    /// Counted while it lives.
-    _held: Held,
+    /// Counted while it lives; none for a stream, whose connection is.
+    pub(super) held: Option<Held>,
+}
+
+impl Connected {
+    /// A stream of a connection that stands.
+    pub(super) fn stream(stream: Stream) -> Self {
+        Self { stream, held: None }
+    }
 }
 
 /// How a connection begins.
@@ -74,12 +81,14 @@ pub(crate) struct Dial {
     pub(crate) greeting: Box<[u8]>,
     /// How it is secured then.
     pub(crate) tls: Option<Arc<ClientTls>>,
+    /// Requests go as streams of HTTP/2.
+    pub(crate) http2: bool,
     /// Where what comes on it is put.
     pub(crate) buffers: Rc<BufferPool>,
 }
 
 /// Opens a connection that sends small writes at once.
-pub(crate) async fn connect(
+pub(super) async fn connect(
     target: &Target,
     dial: &Dial,
     descriptors: &Arc<Descriptors>,
@@ -110,7 +119,7 @@ pub(crate) async fn connect(
         })?;
     Ok(Connected {
         stream,
-        _held: held,
+        held: Some(held),
     })
 }
 

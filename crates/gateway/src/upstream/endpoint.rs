@@ -10,10 +10,12 @@ use std::task::{Context, Waker};
 use evenkeel_core::{Nanos, Serial, Signal, SignalSum};
 use socket2::SockRef;
 
+use super::connect::{ConnectError, Connected, Dial, connect};
 use super::keeping::Keeping;
+use super::streams::SharedConnections;
 use crate::cluster::{EndpointCounters, Target};
+use crate::descriptors::Descriptors;
 use crate::stream::Stream;
-use crate::upstream::Connected;
 
 /// How many idle connections a worker keeps to one endpoint.
 const IDLE_MAX: usize = 256;
@@ -32,6 +34,8 @@ pub(crate) struct LocalEndpoint {
     /// The most recently used one last.
     idle: RefCell<Vec<Idle>>,
     keeping: Cell<Keeping>,
+    /// Where it speaks HTTP/2.
+    shared: SharedConnections,
 }
 
 #[derive(Debug)]
@@ -54,7 +58,24 @@ impl LocalEndpoint {
             is_asked: Cell::new(false),
             idle: RefCell::new(Vec::new()),
             keeping: Cell::default(),
+            shared: SharedConnections::default(),
         }
+    }
+
+    /// Opens a connection for a request, or a stream on one.
+    ///
+    /// # Errors
+    ///
+    /// When there is none. Nothing was sent.
+    pub(crate) async fn open(
+        &self,
+        dial: &Dial,
+        descriptors: &Arc<Descriptors>,
+    ) -> Result<Connected, ConnectError> {
+        if dial.http2 {
+            return Box::pin(self.shared.open(&self.target, dial, descriptors)).await;
+        }
+        connect(&self.target, dial, descriptors).await
     }
 
     /// Adds up what is heard of its load.
@@ -124,6 +145,7 @@ impl LocalEndpoint {
 
     /// Closes connections that have been idle for `timeout`, and those that their endpoint closed.
     pub(crate) fn close_stale(&self, now: Nanos, timeout: Nanos) {
+        self.shared.close_stale(now, timeout);
         let mut idle = self.idle.borrow_mut();
         let before = idle.len();
         idle.retain(|idle| {
@@ -206,6 +228,10 @@ impl Carrier {
 
     /// Keeps the connection for the next request.
     pub(crate) fn give_back(self, now: Nanos) {
+        if matches!(self.connected.stream, Stream::Outgoing(_)) {
+            // It carries one; its connection carries more.
+            return;
+        }
         self.count.0.put_idle(self.connected, now);
     }
 }

@@ -20,6 +20,7 @@ mod hedging;
 mod http2;
 mod http2_abuse;
 mod http2_frames;
+mod http2_upstream;
 mod interim;
 mod keys;
 mod limits;
