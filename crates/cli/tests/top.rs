@@ -120,8 +120,16 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        let mut command = Command::new("tmux");
-        let _ = command.args(["-L", &self.socket, "kill-server"]).output();
+        let ask = |arguments: &[&str]| {
+            let mut command = Command::new("tmux");
+            command.args(["-L", &self.socket]).args(arguments).output()
+        };
+        let path = ask(&["display-message", "-p", "#{socket_path}"]);
+        let _ = ask(&["kill-server"]);
+        // The server leaves its socket behind.
+        if let Ok(path) = path {
+            let _ = std::fs::remove_file(String::from_utf8_lossy(&path.stdout).trim());
+        }
     }
 }
 
