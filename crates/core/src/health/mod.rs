@@ -7,17 +7,22 @@
 
 mod active;
 mod cluster;
+mod ejection;
 mod flap;
 mod outlier;
 pub(crate) mod panic;
 mod passive;
+mod record;
 mod schedule;
 mod slow_start;
 mod state;
+mod verdict;
+mod warmth;
 
 pub use active::{ActivePolicy, Initial, ProbeResult};
-pub use cluster::{ClusterHealth, Happening, HealthPolicy, Listed, Verdict};
+pub use cluster::{ClusterHealth, HealthPolicy};
 pub use outlier::{Observed, OutlierPolicy};
 pub use schedule::ProbeSchedule;
 pub use slow_start::SlowStart;
 pub use state::{Cause, Condition, Health, Transition};
+pub use verdict::{Happening, Listed, Verdict};

@@ -13,8 +13,9 @@ use evenkeel_core::{Admin, Membership, Nanos, Snapshot, Standing};
 
 use super::attempts::AttemptTotals;
 use super::counters::Histogram;
-use super::record::{Cluster, State};
+use super::record::Cluster;
 use super::site::Site;
+use super::state::State;
 use crate::clock::{Clock, duration, time_of_day};
 use crate::event::{Event, EventKind};
 

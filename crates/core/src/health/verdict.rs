@@ -1,0 +1,48 @@
+//! What goes into the health of a cluster and comes out of it: who is there, how they are, what happened.
+
+use std::sync::Arc;
+
+use super::state::{Health, Transition};
+use crate::clock::Nanos;
+use crate::endpoint::Admin;
+
+/// An endpoint as it is listed.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its identity.
+    pub id: Arc<str>,
+    /// Where it is: another address under the same id is another endpoint.
+    pub address: Arc<str>,
+    /// Its tier.
+    pub tier: u8,
+    /// What operators want of it; with weight 0 it is drained.
+    pub admin: Admin,
+}
+
+/// What is held of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// How it is.
+    pub health: Health,
+    /// Since when.
+    pub since: Nanos,
+    /// Why, and what will end it, in words; empty as long as nothing ever happened.
+    pub reason: String,
+    /// When it ends, if it ends by itself; before that it does not.
+    pub until: Option<Nanos>,
+}
+
+/// Something that operators want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// An endpoint's health changed.
+    Endpoint(Transition),
+    /// So many endpoints fail at once that the cause is taken to be shared, and no more are ejected; or
+    /// that is over.
+    SharedCause {
+        /// Whether it begins.
+        begins: bool,
+        /// What was seen.
+        evidence: String,
+    },
+}

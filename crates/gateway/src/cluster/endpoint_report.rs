@@ -1,0 +1,115 @@
+//! What is told of an endpoint.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use evenkeel_core::health::{Cause, Health};
+use evenkeel_core::{Admin, Endpoint, Levels, Standing};
+
+use super::counters::{EndpointCounters, Totals};
+use super::record::Cluster;
+use super::state::State;
+use super::totals::Counters;
+use super::view::View;
+
+/// What is to be told of an endpoint.
+#[derive(Clone, Debug)]
+pub struct EndpointReport {
+    /// The endpoint as configured.
+    pub endpoint: Arc<Endpoint>,
+    /// What an operator wants of it.
+    pub admin: Admin,
+    /// Whether it takes part in decisions.
+    pub standing: Standing,
+    /// The weight in force, in 1/256 of a configured unit.
+    pub effective_weight: u32,
+    /// How it is, as far as checks and its requests tell.
+    pub health: Health,
+    /// Why, and what will end it, in words; empty when there is nothing to say.
+    pub reason: String,
+    /// When that ends by itself, if it does.
+    pub until: Option<SystemTime>,
+    /// The share of its weight that it has while it warms up, in 1/256.
+    pub warmth: Option<u16>,
+    /// Since when it stands so.
+    pub since: SystemTime,
+    /// How often it became what, in the order of [`Health::ALL`].
+    pub transitions: [u64; Health::ALL.len()],
+    /// How often it was ejected, in the order of [`Cause::OF_EJECTIONS`].
+    pub ejections: [u64; Cause::OF_EJECTIONS.len()],
+    /// Requests in flight.
+    pub in_flight: u32,
+    /// The most that there may be.
+    pub capacity: Option<u32>,
+    /// It is left alone while others are less busy, or takes no request at all for the moment.
+    pub saturated: bool,
+    /// From where on it is left alone, and up to where; none: only at its capacity.
+    pub levels: Option<Levels>,
+    /// What was counted of it.
+    pub totals: Totals,
+}
+
+impl Cluster {
+    /// Reports every endpoint, in id order.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<EndpointReport> {
+        let state = self.state();
+        let view = self.published().load();
+        let counters = self.counters();
+        (0..view.snapshot.endpoints().len())
+            .map(|index| report(&state, &view, &counters, index))
+            .collect()
+    }
+
+    /// Reports the endpoint of that id.
+    #[must_use]
+    pub fn endpoint(&self, id: &str) -> Option<EndpointReport> {
+        let state = self.state();
+        let view = self.published().load();
+        let index = view
+            .snapshot
+            .endpoints()
+            .binary_search_by(|endpoint| endpoint.id().cmp(id))
+            .ok()?;
+        Some(report(&state, &view, &self.counters(), index))
+    }
+}
+
+fn report(state: &State, view: &View, counters: &Counters, index: usize) -> EndpointReport {
+    let endpoint = Arc::clone(&view.snapshot.endpoints()[index]);
+    let candidate = &view.snapshot.candidates()[index];
+    let workers = counters
+        .endpoints
+        .get(endpoint.id())
+        .map_or(&[][..], Vec::as_slice);
+    let standing = view.snapshot.standing(index);
+    let told = state.health.tell(endpoint.id());
+    EndpointReport {
+        admin: state
+            .membership
+            .get(endpoint.id())
+            .map_or(Admin::Enabled, |(_, admin)| admin),
+        standing,
+        effective_weight: if standing == Standing::Ready {
+            candidate.weight()
+        } else {
+            0
+        },
+        since: state
+            .since
+            .get(endpoint.id())
+            .map_or(SystemTime::UNIX_EPOCH, |(.., since)| *since),
+        health: told.health,
+        reason: told.reason,
+        until: told.until,
+        warmth: told.warmth,
+        transitions: told.transitions,
+        ejections: told.ejections,
+        in_flight: candidate.state().in_flight().count(),
+        capacity: view.snapshot.capacity(index),
+        saturated: view.snapshot.is_saturated(index),
+        levels: view.snapshot.levels(index),
+        totals: EndpointCounters::sum(workers.iter().map(AsRef::as_ref)),
+        endpoint,
+    }
+}
