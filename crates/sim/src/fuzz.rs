@@ -168,20 +168,36 @@ impl Writer {
         }
         self.line(format!("[cluster]\nstrategies = {names:?}"));
         self.line("timeout = { response = \"2s\", connect = \"100ms\" }");
-        match self.below(3) {
-            0 => self.line("retry = false"),
-            1 => self.line("retry = { attempts = 4, on = [\"connect\", \"reset\", \"timeout\", \"5xx\"], per_try_timeout = \"150ms\", budget = { ratio = 1.0 } }"),
-            _ => {}
-        }
-        if self.maybe() {
-            let peak = self.between(1, 20);
-            self.line(format!("capacity = {{ peak = {peak} }}"));
-        }
+        let retry = self.one_of(&[
+            "retry = false",
+            "retry = { attempts = 4, on = [\"connect\", \"reset\", \"timeout\", \"5xx\"], per_try_timeout = \"150ms\", budget = { ratio = 1.0 } }",
+            "retry = { attempts = 3, on = [\"connect\", \"reset\", \"timeout\"], per_try_timeout = \"150ms\", hedge_after = \"30ms\", budget = { ratio = 1.0 } }",
+            "retry = { hedge_after = \"15ms\" }",
+            "",
+        ]);
+        self.line(retry);
+        self.capacity();
         if self.below(3) == 0 {
             self.line("panic = false");
         }
         if self.below(4) == 0 {
             self.line("subset = { size = 2 }");
+        }
+    }
+
+    fn capacity(&mut self) {
+        let peak = match self.below(4) {
+            0 => "\"auto\"".to_owned(),
+            _ => self.between(1, 20).to_string(),
+        };
+        let (size, wait) = (self.between(1, 50), self.between(1, 900));
+        match self.below(4) {
+            0 => {}
+            1 => self.line(format!("capacity = {{ peak = {peak} }}")),
+            2 => self.line(format!("capacity = {{ peak = {peak}, queue = false }}")),
+            _ => self.line(format!(
+                "capacity = {{ peak = {peak}, queue = {{ size = {size}, timeout = \"{wait}ms\" }} }}"
+            )),
         }
     }
 }

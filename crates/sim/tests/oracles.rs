@@ -310,3 +310,126 @@ fn threads_run_out() {
     near("by turns", results[0].throughput(), 10.0, 0.15);
     near("by load", results[1].throughput(), 500.0, 0.05);
 }
+
+/// 10.2, by the cluster's own queue: endpoints that take one request each, and a request that is bound only when one
+/// of them is free, are k servers with one queue.
+#[test]
+fn late_binding_is_one_queue() {
+    for (servers, load) in [(2, 0.9), (6, 0.5), (6, 0.9)] {
+        let rate = load * f64::from(servers) * 1000.0;
+        let text = format!(
+            "references = false\n[load]\nrequests = 1_000_000\nrate = {rate}\nwarmup = \"2s\"\n\
+             [[backend]]\ncount = {servers}\nservice = \"exponential(1ms)\"\nconcurrency = 1\n\
+             [cluster]\nstrategies = [\"random\"]\nretry = false\noutlier = false\ntimeout = {{ response = \"10m\" }}\n\
+             capacity = {{ peak = 1, queue = {{ size = 100_000, timeout = \"10m\" }} }}\n"
+        );
+        let (scenario, report) = parse_scenario("queue", &text, &Environment::empty());
+        let scenario = scenario.unwrap_or_else(|| panic!("{report}"));
+        let comparison = compare(
+            &scenario,
+            &Options {
+                seed: 4,
+                threads: 1,
+            },
+            &|_| {},
+        );
+        let broken: Vec<String> = comparison.violations().collect();
+        assert_eq!(broken, Vec::<String>::new());
+        let tally = &comparison.results[0];
+        assert_eq!(tally.counts.shed, 0);
+        near("mean", mean(tally), erlang(servers, load), 0.02);
+        // Erlang's C is the share that waits at all.
+        let waits = tally.waits as f64 / tally.counts.requests as f64;
+        let formula = (erlang(servers, load) - 1.0) * f64::from(servers) * (1.0 - load);
+        near("those that wait", waits, formula, 0.02);
+    }
+}
+
+/// A request that is sent to two after a while takes what the quicker of them takes: with answers of 10 ms, or of 1 s
+/// for one in a hundred, that is 30 ms for all but one in ten thousand.
+#[test]
+fn hedging_takes_the_quicker_of_two() {
+    let text = "references = false\n[load]\nrequests = 400_000\nrate = 1000\n[[backend]]\ncount = 6\nservice = \"bimodal(10ms, 1s, 0.01)\"\n[cluster]\nstrategies = [\"least_request\", { name = \"least_request\", label = \"hedged\", retry = { hedge_after = \"20ms\" } }]\noutlier = false\n";
+    let (scenario, report) = parse_scenario("hedge", text, &Environment::empty());
+    let scenario = scenario.unwrap_or_else(|| panic!("{report}"));
+    let comparison = compare(
+        &scenario,
+        &Options {
+            seed: 4,
+            threads: 2,
+        },
+        &|_| {},
+    );
+    let broken: Vec<String> = comparison.violations().collect();
+    assert_eq!(broken, Vec::<String>::new());
+    let [plain, hedged] = &comparison.results[..] else {
+        panic!("two results");
+    };
+    near("one", mean(plain), 0.99 * 10.0 + 0.01 * 1000.0, 0.05);
+    let second = 0.99 * 30.0 + 0.01 * 1000.0;
+    near(
+        "the quicker",
+        mean(hedged),
+        0.99 * 10.0 + 0.01 * second,
+        0.01,
+    );
+    let p999 = hedged.counts.latency.quantile(0.999).0 as f64 / 1e6;
+    near("p99.9", p999, 30.0, 0.01);
+    near("retries", hedged.retries as f64, 4000.0, 0.05);
+    assert_eq!((plain.retries, hedged.over_budget), (0, 0));
+}
+
+/// 10.10: the time until a backend that stands still is out is uniform in [(fall - 1) fast + timeout, interval +
+/// (fall - 1) fast + timeout], give or take the tenth by which checks are moved.
+#[test]
+fn a_backend_that_hangs_is_found_in_time() {
+    const BACKENDS: u32 = 60;
+    let mut text = format!(
+        "references = false\n[load]\nduration = \"520s\"\nrate = 5\n[[backend]]\ncount = {BACKENDS}\nservice = \"1ms\"\n[cluster]\nstrategies = [\"round_robin\"]\nretry = false\noutlier = false\nhealth = {{ interval = \"1s\", fast_interval = \"500ms\", timeout = \"200ms\", fall = 3, hold_down = \"0s\" }}\ntimeout = {{ response = \"5s\" }}\n"
+    );
+    for backend in 0..BACKENDS {
+        // Nothing that is a part of the interval, so that all phases are met.
+        let at = 5000 + backend * 8137;
+        text += &format!("[[fault]]\nat = \"{at}ms\"\nbackend = {backend}\npause = \"6s\"\n");
+    }
+    let (scenario, report) = parse_scenario("hung", &text, &Environment::empty());
+    let scenario = scenario.unwrap_or_else(|| panic!("{report}"));
+    let mut times = Vec::new();
+    for seed in 0..4 {
+        let tally = compare(&scenario, &Options { seed, threads: 1 }, &|_| {})
+            .results
+            .remove(0);
+        times.extend(
+            (0..BACKENDS).map(|backend| detection(&tally, &format!("backend-{backend:02}"))),
+        );
+    }
+    times.sort_by(f64::total_cmp);
+    let (first, last) = (times[0], times[times.len() - 1]);
+    assert!(first >= 2.0 * 0.45 + 0.2, "{first}");
+    assert!(last <= 1.1 + 2.0 * 0.55 + 0.2, "{last}");
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    near("mean", mean, 0.5 + 1.0 + 0.2, 0.02);
+    // Kolmogorov and Smirnov against the uniform law: 1.63 / sqrt(n) is passed by one sample in a hundred.
+    let n = times.len() as f64;
+    let off = times.iter().enumerate().map(|(at, time)| {
+        let law = (time - 1.2).clamp(0.0, 1.0);
+        (law - at as f64 / n)
+            .abs()
+            .max((law - (at + 1) as f64 / n).abs())
+    });
+    let most = off.fold(0.0, f64::max);
+    assert!(most < 1.63 / n.sqrt(), "{most}");
+}
+
+/// How long it took until a backend that stood still was out, in seconds.
+fn detection(tally: &Tally, id: &str) -> f64 {
+    let find = |begin: &str| {
+        let what = format!("{id}{begin}");
+        let found = tally
+            .happenings
+            .iter()
+            .find(|one| one.what.starts_with(&what));
+        found.unwrap_or_else(|| panic!("no {what:?}")).at.0 as f64 / 1e9
+    };
+    find(" is unhealthy") - find(": stands still")
+}

@@ -68,8 +68,8 @@ partition = true
 for = "1s"
 [cluster]
 strategies = ["round_robin", "weighted_round_robin", "random", "weighted_random", "least_request", "peak_ewma", "prequal", "maglev", "ring_hash", "rendezvous"]
-retry = { attempts = 3, on = ["connect", "reset", "timeout", "5xx"], per_try_timeout = "400ms" }
-capacity = { peak = 30 }
+retry = { attempts = 3, on = ["connect", "reset", "timeout", "5xx"], per_try_timeout = "400ms", hedge_after = "150ms" }
+capacity = { peak = 3, queue = { size = 20, timeout = "300ms" } }
 timeout = { response = "2s", connect = "200ms" }
 "#;
 
@@ -97,8 +97,9 @@ fn no_law_is_broken_when_everything_happens() {
     for tally in &comparison.results {
         let counts = &tally.counts;
         assert_eq!(counts.requests, 3000, "{}", tally.label);
-        assert!(counts.well > 2000, "{}", tally.label);
+        assert!(counts.well > 1500, "{}", tally.label);
         assert!(tally.retries > 0, "{}", tally.label);
+        assert!(tally.waits > 0, "{}", tally.label);
     }
 }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use evenkeel_config::Cluster;
 use evenkeel_core::hash::Hasher;
 use evenkeel_core::{
-    Attempts, Endpoint, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease, PickContext, Picker,
-    PickerSeed, RequestWindow, RetryBudget, Serial, Snapshot, Standing, Subset,
+    Attempts, Doors, Endpoint, LearnedLimit, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease,
+    PickContext, Picker, PickerSeed, RequestWindow, RetryBudget, Serial, Slot, Snapshot, Standing,
+    Subset, WaitingRoom,
 };
 
+use super::learning::Learning;
 use super::minding::Minding;
 use super::server::ServerSpec;
 use super::weights::Weighing;
@@ -35,6 +37,10 @@ pub(super) struct Balancer {
     pub(super) weighing: Option<Weighing>,
     /// What it knows of their health.
     pub(super) minding: Minding,
+    /// What it has learned of how much they take at once, where that is learned.
+    pub(super) learning: Option<Learning>,
+    /// Where requests wait when all of them are full.
+    pub(super) room: Option<Arc<WaitingRoom>>,
 }
 
 impl Balancer {
@@ -51,7 +57,11 @@ impl Balancer {
         membership.set_panic(cluster.panic);
         membership.set_key_policy(cluster.keys.policy);
         membership.set_watermarks(cluster.capacity.map(|capacity| capacity.watermarks));
-        membership.set_watermarks(cluster.capacity.map(|capacity| capacity.watermarks));
+        let learning = Learning::new(cluster);
+        membership.set_first_cap(learning.as_ref().map(|_| LearnedLimit::INITIAL));
+        let queue = cluster.capacity.and_then(|capacity| capacity.queue);
+        let room = queue.map(|policy| Arc::new(WaitingRoom::new(policy)));
+        membership.set_waiting_room(room.clone());
         membership.set_zone(zone.map(Into::into));
         let instance: Arc<str> = format!("balancer-{number}").into();
         let subset = |size: u32| Subset::new(size as usize, Arc::clone(&instance));
@@ -72,6 +82,8 @@ impl Balancer {
             hasher,
             eligible: 0,
             minding: Minding::new(cluster, root),
+            learning,
+            room,
             weighing: cluster.dynamic_weights.as_ref().map(Weighing::new),
         }
     }
@@ -98,6 +110,9 @@ impl Balancer {
         self.servers = self.snapshot.endpoints().iter().map(number).collect();
         let groups = self.snapshot.groups().iter();
         self.eligible = groups.map(|group| group.eligible().len()).sum();
+        if let Some(room) = &self.room {
+            room.open(Doors::of(&self.snapshot));
+        }
     }
 
     /// Publishes another generation when the median latency has moved by a quarter, as the gateway does.
@@ -127,6 +142,19 @@ impl Balancer {
     pub(super) fn pick(&mut self, ctx: &PickContext) -> Result<OwnedLease, NoEndpoint> {
         let lease = self.picker.pick(&self.snapshot, ctx)?;
         Ok(lease.keep(&self.snapshot))
+    }
+
+    /// Makes a lease of a slot that was waited for.
+    pub(super) fn bind(&mut self, ctx: &PickContext, slot: Slot) -> Result<OwnedLease, Slot> {
+        let lease = self.picker.bind(&self.snapshot, ctx, slot, None)?;
+        Ok(lease.keep(&self.snapshot))
+    }
+
+    /// Hands out slots that became free without a request's end: what a failure weighed has faded.
+    pub(super) fn serve_queue(&self, now: Nanos) {
+        if let Some(room) = self.room.as_ref().filter(|room| !room.is_empty()) {
+            room.serve(now);
+        }
     }
 
     /// How many of these may be chosen at the moment.

@@ -1,9 +1,11 @@
 //! What balancers and the run itself do from time to time.
 
+use evenkeel_config::Peak;
 use evenkeel_core::Nanos;
 
 use super::balancer::MEDIAN_INTERVAL;
 use super::events::Event;
+use super::learning::LEARN_INTERVAL;
 use super::{Engine, KEPT_MAX, LENGTH_MAX};
 use crate::chance;
 use crate::tally::Sample;
@@ -14,6 +16,9 @@ const PICTURED_MAX: usize = 64;
 /// After so many looks at the state the next ones come half as often.
 const LOOKS: u64 = 500;
 
+/// How often slots are handed out that became free by themselves, as in the gateway.
+const QUEUE_INTERVAL: Nanos = Nanos::from_millis(50);
+
 /// What a balancer does from time to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
@@ -23,10 +28,20 @@ pub(super) enum Chore {
     Weights = 1,
     /// Looks at the shares of failures.
     Outliers = 2,
+    /// Learns how much its endpoints take at once.
+    Limits = 3,
+    /// Hands out slots that became free by themselves.
+    Queue = 4,
 }
 
 impl Chore {
-    pub(super) const ALL: [Self; 3] = [Self::Median, Self::Weights, Self::Outliers];
+    pub(super) const ALL: [Self; 5] = [
+        Self::Median,
+        Self::Weights,
+        Self::Outliers,
+        Self::Limits,
+        Self::Queue,
+    ];
 
     fn of(number: u8) -> Self {
         Self::ALL[usize::from(number)]
@@ -43,6 +58,11 @@ impl Engine<'_> {
                 Some(Nanos::from(settings.interval))
             }
             Chore::Outliers => self.cluster.outlier.as_ref().map(|policy| policy.interval),
+            Chore::Limits => {
+                let capacity = self.cluster.capacity.as_ref()?;
+                (capacity.peak == Peak::Learned).then_some(LEARN_INTERVAL)
+            }
+            Chore::Queue => self.has_rooms.then_some(QUEUE_INTERVAL),
         }
     }
 
@@ -65,6 +85,8 @@ impl Engine<'_> {
             Chore::Median => self.balancers[balancer as usize].follow_median(),
             Chore::Weights => self.balancers[balancer as usize].weigh(self.now),
             Chore::Outliers => self.judge_interval(balancer),
+            Chore::Limits => self.balancers[balancer as usize].learn(self.now),
+            Chore::Queue => self.balancers[balancer as usize].serve_queue(self.now),
         }
         if let Some(every) = self.every(known) {
             let event = Event::Tick { balancer, chore };

@@ -15,7 +15,7 @@ pub(super) enum Event {
     /// An answer that no work was done for arrives.
     Answer {
         request: u32,
-        epoch: u32,
+        number: u32,
         reply: Reply,
     },
     /// The first of the requests in a list of deadlines may be late.

@@ -1,28 +1,16 @@
-//! From a request to its answer: choosing, trying again, giving up.
+//! From a request to its answer: coming, choosing, being sent, being answered.
 
-use evenkeel_core::{Attempts, Nanos, NoEndpoint, Outcome, PickContext};
+use evenkeel_core::{Nanos, NoEndpoint, OwnedLease, PickContext};
 
-use super::deadlines::{LISTS, Link, RESPONSE, TRY};
+use super::deadlines::{HEDGE, QUEUE, RESPONSE, TRY};
 use super::events::{Event, Reply};
-use super::request::{Caller, Request};
+use super::request::{Caller, Request, Tried, Try};
 use super::slab::NONE;
 use super::{Chooser, Engine};
 use crate::chance;
 
 /// Whom an error does not make think asks again after this at the earliest, or time would stand still.
 const AFTER_ERROR: Nanos = Nanos::from_millis(1);
-
-/// The status by which an endpoint says that this is too much for it.
-const TOO_MANY_REQUESTS: u16 = 429;
-
-/// Why a try came to nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Failure {
-    Connect,
-    Late,
-    Reset,
-    Status(u16),
-}
 
 /// What becomes of a request in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,114 +60,107 @@ impl Engine<'_> {
             caller,
             stage,
             counts: self.counting,
-            attempts: Attempts::default(),
-            epoch: 0,
-            lease: None,
-            server: NONE,
-            job: NONE,
-            links: [Link::default(); LISTS],
+            tried: Tried::default(),
+            at: Try::NOWHERE,
+            silent: None,
+            wait: None,
         });
         self.balancers[balancer as usize].count(self.now);
         self.await_by(RESPONSE, place);
         if self.probes > 0 {
             self.ask_around(balancer);
         }
-        if self.try_somewhere(place).is_err() {
-            self.answer(place, Verdict::Shed);
+        if let Err(reason) = self.try_somewhere(place) {
+            self.wait_or_shed(place, reason);
         }
         place
     }
 
+    /// Puts a request into a list of deadlines, if that is in use.
     #[inline]
-    fn await_by(&mut self, list: u8, place: u32) {
+    pub(super) fn await_by(&mut self, list: u8, place: u32) {
         let deadlines = &mut self.deadlines[usize::from(list)];
         if deadlines.span == Nanos(u64::MAX) {
             return;
         }
-        deadlines.push(&mut self.requests, place, self.now);
+        deadlines.push(place, self.now);
         if !deadlines.planned {
-            deadlines.planned = true;
-            let at = self.now + deadlines.span;
-            self.agenda.plan(at, Event::Deadline { list });
+            let due = self.now + deadlines.span;
+            self.plan_look(list, due);
         }
+    }
+
+    pub(super) fn plan_look(&mut self, list: u8, at: Nanos) {
+        self.deadlines[usize::from(list)].planned = true;
+        self.agenda.plan(at, Event::Deadline { list });
+    }
+
+    /// A number that nothing else of this run has.
+    #[inline]
+    pub(super) fn next_number(&mut self) -> u32 {
+        // Nothing waits for as long as it takes to count to 2^32.
+        self.numbers = self.numbers.wrapping_add(1) % NONE;
+        self.numbers
     }
 
     /// Chooses a backend for a request and sends it there.
     #[inline]
-    fn try_somewhere(&mut self, place: u32) -> Result<(), NoEndpoint> {
+    pub(super) fn try_somewhere(&mut self, place: u32) -> Result<(), NoEndpoint> {
         if self.chooser == Chooser::Clairvoyant {
             return self.try_best(place);
         }
-        let Some(request) = self.requests.get_mut(place) else {
+        let Some(request) = self.requests.get(place) else {
             return Ok(());
         };
         let balancer = &mut self.balancers[request.balancer as usize];
         let ctx = PickContext {
             now: self.now,
             key: balancer.hash(request.key),
-            attempts: request.attempts.clone(),
+            attempts: request.tried.attempts(),
             view: 0,
             affinity: None,
         };
         let lease = balancer.pick(&ctx)?;
+        self.begin_try(place, lease);
+        Ok(())
+    }
+
+    /// Sends a request to the backend that its lease is for.
+    #[inline]
+    pub(super) fn begin_try(&mut self, place: u32, lease: OwnedLease) {
+        let number = self.next_number();
+        let Some(request) = self.requests.get_mut(place) else {
+            return;
+        };
+        let balancer = &self.balancers[request.balancer as usize];
         let fault = balancer.fault_of(&lease);
-        request.server = balancer.servers[lease.index()];
-        request.attempts.push(lease.state().serial());
-        request.lease = Some(lease);
-        request.epoch += 1;
+        request.tried.push(lease.state().serial());
+        request.at = Try {
+            server: balancer.servers[lease.index()],
+            lease: Some(lease),
+            number,
+            job: NONE,
+        };
         self.record.picked += 1;
         if let Some(fault) = fault {
             self.violated(fault);
         }
         self.send(place);
-        Ok(())
-    }
-
-    /// Sends a request where it will be done first, by one who knows everything.
-    fn try_best(&mut self, place: u32) -> Result<(), NoEndpoint> {
-        let Some(request) = self.requests.get(place) else {
-            return Ok(());
-        };
-        let (seed, key) = (request.seed, request.key);
-        let group = self.balancers[request.balancer as usize].group;
-        let mut best: Option<(f64, u32)> = None;
-        for number in &self.world.groups[group as usize].servers {
-            let server = &mut self.servers[*number as usize];
-            if !server.conditions.is_well() || server.spec.absent {
-                continue;
-            }
-            let work = server.spec.service.draw(&mut evenkeel_core::Rng::new(seed));
-            let done = server.foreseen(self.now, work);
-            // Among equals the least crowded, so that an idle fleet is used evenly.
-            let done = done + f64::from(server.present) * 1e-3;
-            if best.is_none_or(|(other, _)| done < other) {
-                best = Some((done, *number));
-            }
-        }
-        let (_, number) = best.ok_or(NoEndpoint::NoneHealthy)?;
-        let server = &mut self.servers[number as usize];
-        let work = server.spec.service.draw(&mut evenkeel_core::Rng::new(seed));
-        server.foresee(self.now, work);
-        if let Some(request) = self.requests.get_mut(place) {
-            request.server = number;
-            request.epoch += 1;
-        }
-        let _ = key;
-        self.send(place);
-        Ok(())
     }
 
     /// Sends a request to the backend that was chosen for it.
     #[inline]
-    fn send(&mut self, place: u32) {
+    pub(super) fn send(&mut self, place: u32) {
         let Some(request) = self.requests.get(place) else {
             return;
         };
-        let (number, balancer, seed) = (request.server, request.balancer, request.seed);
+        let (number, balancer, seed) = (request.at.server, request.balancer, request.seed);
         let (counts, stage) = (request.counts, request.stage as usize);
-        let tries = request.attempts.count();
-        if self.cluster.retry.per_try_timeout.is_some() {
+        let tries = request.tried.count();
+        // One that is asked beside another has no deadline of its own, and nobody is asked beside it.
+        if request.silent.is_none() {
             self.await_by(TRY, place);
+            self.await_by(HEDGE, place);
         }
         let server = &mut self.servers[number as usize];
         if counts {
@@ -212,148 +193,18 @@ impl Engine<'_> {
         };
         let event = Event::Answer {
             request: place,
-            epoch: request.epoch,
+            number: request.at.number,
             reply,
         };
         self.agenda.plan(self.now + span, event);
     }
 
-    pub(super) fn answer_arrives(&mut self, place: u32, epoch: u32, reply: Reply) {
-        let awaited = self.requests.get(place).map(|request| request.epoch);
-        if awaited == Some(epoch) {
-            self.try_ended(place, reply);
-        }
-    }
-
-    /// A try has an answer.
-    #[inline]
-    pub(super) fn try_ended(&mut self, place: u32, reply: Reply) {
-        let failure = match reply {
-            Reply::Well => None,
-            Reply::NoConnection => Some(Failure::Connect),
-            Reply::Reset => Some(Failure::Reset),
-            Reply::Status(status) => Some(Failure::Status(status)),
-        };
-        self.let_go(place, failure);
-        match failure {
-            None => self.answer(place, Verdict::Well),
-            Some(failure) => {
-                if !self.try_again(place, failure) {
-                    self.answer(place, Verdict::Failed);
-                }
-            }
-        }
-    }
-
-    /// Ends the lease of a try, and says how it went.
-    #[inline]
-    fn let_go(&mut self, place: u32, failure: Option<Failure>) {
-        if self.cluster.retry.per_try_timeout.is_some() {
-            self.deadlines[usize::from(TRY)].remove(&mut self.requests, place);
-        }
-        let Some(request) = self.requests.get_mut(place) else {
-            return;
-        };
-        request.epoch += 1;
-        request.job = NONE;
-        if failure.is_some() && request.counts && request.server != NONE {
-            self.servers[request.server as usize].tally.failures += 1;
-        }
-        let outcome = match failure {
-            None => Outcome::Success,
-            // As the gateway has it: too much for the endpoint is no failure in a row.
-            Some(Failure::Status(TOO_MANY_REQUESTS)) => Outcome::TooMuch,
-            Some(_) => Outcome::Failure,
-        };
-        let Some(lease) = request.lease.take() else {
-            return;
-        };
-        let (number, backend) = (request.balancer as usize, request.server);
-        let balancer = &mut self.balancers[number];
-        if balancer.weighing.is_some() {
-            let server = &mut self.servers[backend as usize];
-            if matches!(failure, None | Some(Failure::Status(_))) {
-                server.answers += 1;
-                server.errors += u64::from(failure.is_some());
-                balancer.hear_report(backend, server.report);
-            }
-            balancer.hear_answer(backend, self.now.since(lease.started()), outcome);
-        }
-        let took = self.now.since(lease.started());
-        let in_row = lease.state().failures_in_row() + 1;
-        lease.finish(outcome, self.now);
-        self.record.released += 1;
-        let accused = balancer.mind_attempt(self.cluster, backend, outcome, took, in_row);
-        if accused {
-            self.judge_runs(number as u32);
-        }
-    }
-
-    /// Sends a request elsewhere after a failure, if that is allowed and there is somewhere. By the
-    /// gateway's rules, in its order; every request is one that may be repeated.
-    fn try_again(&mut self, place: u32, failure: Failure) -> bool {
-        let rules = &self.cluster.retry;
-        let listed = match failure {
-            Failure::Connect => rules.on.connect,
-            Failure::Late => rules.on.timeout,
-            Failure::Reset => rules.on.reset,
-            Failure::Status(status) => rules.on.statuses.iter().any(|all| all.contains(&status)),
-        };
-        if !listed || self.chooser == Chooser::Clairvoyant {
-            return false;
-        }
-        let Some(request) = self.requests.get(place) else {
-            return false;
-        };
-        let (tried, counts) = (request.attempts.count(), request.counts);
-        let balancer = &self.balancers[request.balancer as usize];
-        // One that was tried may have been taken out since.
-        let open = balancer.count_open(&request.attempts);
-        if tried >= rules.attempts || open >= balancer.eligible {
-            return false;
-        }
-        if !balancer.spend_retry(self.now) {
-            self.record.over_budget += u64::from(counts);
-            return false;
-        }
-        let number = request.balancer as usize;
-        if self.try_somewhere(place).is_err() {
-            self.balancers[number].give_back_retry(self.now);
-            return false;
-        }
-        self.record.retries += u64::from(counts);
-        true
-    }
-
-    pub(super) fn look_at_deadlines(&mut self, list: u8) {
-        let at = usize::from(list);
-        self.deadlines[at].planned = false;
-        while let Some((place, due)) = self.deadlines[at].first(&self.requests) {
-            if due > self.now {
-                self.deadlines[at].planned = true;
-                return self.agenda.plan(due, Event::Deadline { list });
-            }
-            self.deadlines[at].remove(&mut self.requests, place);
-            self.is_late(place, list);
-        }
-    }
-
-    /// Gives up a try, and with it the request unless it goes elsewhere. The backend goes on working.
-    fn is_late(&mut self, place: u32, list: u8) {
-        let job = self.requests.get(place).map_or(NONE, |request| request.job);
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.request = NONE;
-        }
-        self.let_go(place, Some(Failure::Late));
-        if list == RESPONSE || !self.try_again(place, Failure::Late) {
-            self.answer(place, Verdict::Late);
-        }
-    }
-
     /// The end of a request.
     #[inline]
     pub(super) fn answer(&mut self, place: u32, verdict: Verdict) {
-        self.deadlines[usize::from(RESPONSE)].remove(&mut self.requests, place);
+        for list in [RESPONSE, TRY, HEDGE, QUEUE] {
+            self.deadlines[usize::from(list)].remove(place);
+        }
         let Some(request) = self.requests.remove(place) else {
             return;
         };

@@ -7,17 +7,22 @@ mod arrivals;
 mod balancer;
 mod cache;
 mod chores;
+mod clairvoyant;
 mod deadlines;
 mod estimate;
 mod events;
 mod faults;
 mod flow;
+mod hedge;
+mod learning;
 mod minding;
 mod probes;
 mod request;
 mod server;
 mod slab;
 mod summary;
+mod tries;
+mod waiting;
 mod weights;
 mod work;
 
@@ -28,17 +33,18 @@ use evenkeel_core::{Nanos, Rng};
 
 use crate::chance::Sampler;
 use crate::run::Fitted;
-use crate::tally::{Counts, Happening, Sample, StageCounts, Tally};
+use crate::tally::{Counts, Happening, Histogram, Sample, StageCounts, Tally};
 use crate::world::World;
 use arrivals::Stream;
 use balancer::Balancer;
 use chores::Chore;
-use deadlines::{Deadlines, LISTS, RESPONSE, TRY};
+use deadlines::{Deadlines, LISTS};
 use events::{Agenda, Event};
 use request::{Caller, Job, Request};
 use server::Server;
 pub(crate) use server::ServerSpec;
 use slab::Slab;
+use waiting::Bells;
 
 /// How many times the state is looked at in a run, about.
 const SAMPLES: u64 = 240;
@@ -99,6 +105,11 @@ pub(crate) struct Engine<'s> {
     requests: Slab<Request>,
     jobs: Slab<Job>,
     deadlines: [Deadlines; LISTS],
+    /// Counts tries, waits and jobs.
+    numbers: u32,
+    bells: Bells,
+    /// Whether any request may wait for a slot.
+    has_rooms: bool,
     counting: bool,
     counting_since: Nanos,
     record: Record,
@@ -116,6 +127,9 @@ struct Record {
     stages: Vec<StageCounts>,
     retries: u64,
     over_budget: u64,
+    /// Requests that waited for a slot, and how long those did that got one.
+    waits: u64,
+    waited: Histogram,
     lengths: Vec<u64>,
     samples: Vec<Sample>,
     happenings: Vec<Happening>,
@@ -133,6 +147,19 @@ struct Record {
     latency_sum: u128,
     seen_sum: u128,
     seen_count: u64,
+}
+
+/// How long deadlines lie from where requests begin, in the order of the lists.
+fn spans(cluster: &Cluster) -> [Nanos; LISTS] {
+    let queue = cluster.capacity.and_then(|capacity| capacity.queue);
+    let retry = &cluster.retry;
+    let or_never = |span: Option<Duration>| Nanos::from(span.unwrap_or(Duration::MAX));
+    [
+        Nanos::from(cluster.timeout.response),
+        or_never(retry.per_try_timeout),
+        or_never(retry.hedge_after),
+        queue.map_or(Nanos(u64::MAX), |queue| queue.timeout),
+    ]
 }
 
 impl<'s> Engine<'s> {
@@ -170,7 +197,6 @@ impl<'s> Engine<'s> {
             }
             Source::Closed { think, .. } => (None, *think),
         };
-        let per_try = cluster.retry.per_try_timeout.unwrap_or(Duration::MAX);
         Self {
             scenario,
             cluster,
@@ -191,10 +217,12 @@ impl<'s> Engine<'s> {
             balancers: Vec::new(),
             requests: Slab::default(),
             jobs: Slab::default(),
-            deadlines: [
-                Deadlines::new(RESPONSE, Nanos::from(cluster.timeout.response)),
-                Deadlines::new(TRY, Nanos::from(per_try)),
-            ],
+            deadlines: spans(cluster).map(Deadlines::new),
+            numbers: 0,
+            bells: Bells::default(),
+            has_rooms: cluster
+                .capacity
+                .is_some_and(|capacity| capacity.queue.is_some()),
             counting: true,
             counting_since: Nanos(0),
             record: Record::default(),
@@ -227,6 +255,7 @@ impl<'s> Engine<'s> {
             self.move_to(at);
             self.next_arrival = self.stream.as_mut().and_then(Stream::next);
             self.arrive(Caller::World, key);
+            self.answer_bells();
             return true;
         }
         if self.is_over() {
@@ -237,6 +266,7 @@ impl<'s> Engine<'s> {
         };
         self.move_to(at);
         self.happen(event);
+        self.answer_bells();
         true
     }
 
@@ -262,9 +292,9 @@ impl<'s> Engine<'s> {
             Event::Shared { backend, epoch } => self.share_done(backend, epoch),
             Event::Answer {
                 request,
-                epoch,
+                number,
                 reply,
-            } => self.answer_arrives(request, epoch, reply),
+            } => self.answer_arrives(request, number, reply),
             Event::Deadline { list } => self.look_at_deadlines(list),
             Event::User { user } => self.user_asks(user),
             Event::Fault { fault, begins } => self.befall(fault, begins),

@@ -26,6 +26,8 @@ impl Engine<'_> {
             stages: record.stages,
             retries: record.retries,
             over_budget: record.over_budget,
+            waits: record.waits,
+            waited: record.waited,
             endpoints: endpoints.collect(),
             lengths: record.lengths,
             samples: record.samples,

@@ -11,13 +11,14 @@ impl Engine<'_> {
     /// A request has come to its backend.
     #[inline]
     pub(super) fn begin_job(&mut self, place: u32) {
+        let epoch = self.next_number();
         let Some(request) = self.requests.get_mut(place) else {
             return;
         };
-        let number = request.server;
+        let number = request.at.server;
         let server = &mut self.servers[number as usize];
         // The first try does the same work under every strategy; later ones have work of their own.
-        let tries = u64::from(request.attempts.count().max(1)) - 1;
+        let tries = u64::from(request.tried.count().max(1)) - 1;
         let work = server.work(
             request.seed.wrapping_add(tries.rotate_right(8)),
             request.key,
@@ -29,14 +30,14 @@ impl Engine<'_> {
             key: request.key,
             left: work,
             since: self.now,
-            epoch: 0,
+            epoch,
             working: false,
             came: self.now,
             found: server.present,
             calls: 0,
             awaits: NONE,
         });
-        request.job = job;
+        request.at.job = job;
         server.enter(self.now);
         if server.spec.shared {
             self.share(number, Some((job, work)));
@@ -72,7 +73,6 @@ impl Engine<'_> {
         };
         if job.epoch == epoch && job.working {
             job.working = false;
-            job.epoch = job.epoch.wrapping_add(1);
             self.worked(place);
         }
     }
@@ -134,7 +134,7 @@ impl Engine<'_> {
             }
         }
         if job.request != NONE {
-            self.try_ended(job.request, reply);
+            self.job_answered(job.request, place, reply);
         }
     }
 
@@ -195,12 +195,12 @@ impl Engine<'_> {
             if let Some(call) = self.requests.get_mut(job.awaits) {
                 call.caller = Caller::Nobody;
             }
-            cut.push(job.request);
+            cut.push((job.request, place));
         }
         self.share(number, None);
-        for request in cut {
+        for (request, job) in cut {
             if request != NONE {
-                self.try_ended(request, Reply::Reset);
+                self.job_answered(request, job, Reply::Reset);
             }
         }
     }
@@ -213,13 +213,14 @@ impl Engine<'_> {
         server.sharing.advance(self.now, cores, conditions);
         let (slow, paused) = (conditions.slow, conditions.paused);
         for place in self.working(number) {
+            let epoch = self.next_number();
             if let Some(job) = self.jobs.get_mut(place) {
                 let span = self.now.since(job.since).0 as f64;
                 if !paused {
                     job.left = (job.left - span / slow).max(0.0);
                 }
                 job.since = self.now;
-                job.epoch = job.epoch.wrapping_add(1);
+                job.epoch = epoch;
             }
         }
     }

@@ -114,6 +114,10 @@ pub struct Tally {
     pub retries: u64,
     /// Tries that there was no budget for.
     pub over_budget: u64,
+    /// Requests that waited for a slot, or for nothing.
+    pub waits: u64,
+    /// How long those waited that got one.
+    pub waited: Histogram,
     /// What each backend did.
     pub endpoints: Vec<EndpointCounts>,
     /// Queue lengths at the moments of samples: how often a backend had so many requests.

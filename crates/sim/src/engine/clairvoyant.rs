@@ -1,0 +1,48 @@
+//! A balancer that knows all that is under way and how long it will take, and is told at once: what no real one
+//! can do better than.
+
+use evenkeel_core::{NoEndpoint, Rng};
+
+use super::Engine;
+use super::request::Try;
+use super::slab::NONE;
+
+impl Engine<'_> {
+    /// Sends a request where it will be done first.
+    pub(super) fn try_best(&mut self, place: u32) -> Result<(), NoEndpoint> {
+        let Some(request) = self.requests.get(place) else {
+            return Ok(());
+        };
+        let seed = request.seed;
+        let group = self.balancers[request.balancer as usize].group;
+        let mut best: Option<(f64, u32)> = None;
+        for number in &self.world.groups[group as usize].servers {
+            let server = &mut self.servers[*number as usize];
+            if !server.conditions.is_well() || server.spec.absent {
+                continue;
+            }
+            let work = server.spec.service.draw(&mut Rng::new(seed));
+            let done = server.foreseen(self.now, work);
+            // Among equals the least crowded, so that an idle fleet is used evenly.
+            let done = done + f64::from(server.present) * 1e-3;
+            if best.is_none_or(|(other, _)| done < other) {
+                best = Some((done, *number));
+            }
+        }
+        let (_, server) = best.ok_or(NoEndpoint::NoneHealthy)?;
+        let chosen = &mut self.servers[server as usize];
+        let work = chosen.spec.service.draw(&mut Rng::new(seed));
+        chosen.foresee(self.now, work);
+        let number = self.next_number();
+        if let Some(request) = self.requests.get_mut(place) {
+            request.at = Try {
+                lease: None,
+                number,
+                server,
+                job: NONE,
+            };
+        }
+        self.send(place);
+        Ok(())
+    }
+}
