@@ -67,9 +67,9 @@ pub use clock::Nanos;
 pub use comparison::Aside;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
 pub use gate::{
-    Ask, Doors, LearnedLimit, Levels, Line, Priority, QueuePlace, QueuePolicy, Refused,
-    RequestWindow, RetryBudget, RetryPolicy, Samples, ShedReason, Slot, Waiting, WaitingRoom,
-    Watermarks,
+    Ask, Doors, FailurePoint, LearnedLimit, Levels, Line, Priority, QueuePlace, QueuePolicy,
+    Refused, Repeatable, RequestWindow, RetryBudget, RetryPolicy, RetryRules, Samples, ShedReason,
+    Slot, Waiting, WaitingRoom, Watermarks,
 };
 pub use health::panic::{NotAThreshold, PanicThreshold};
 pub use load::{Cost, InFlight, LatencyAtLoad, Load, PeakEwma};

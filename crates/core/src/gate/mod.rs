@@ -3,6 +3,7 @@
 mod capacity;
 mod concurrency;
 mod queue;
+mod repeat;
 mod retry_budget;
 mod room;
 mod shed;
@@ -11,6 +12,7 @@ pub(crate) use capacity::Upto;
 pub use capacity::{Levels, Watermarks};
 pub use concurrency::{LearnedLimit, Samples};
 pub use queue::{Line, Place as QueuePlace, QueuePolicy, Refused};
+pub use repeat::{FailurePoint, Repeatable, RetryRules};
 pub use retry_budget::{RequestWindow, RetryBudget, RetryPolicy};
 pub use room::{Ask, Doors, Slot, Waiting, WaitingRoom};
 pub use shed::{Priority, ShedReason};

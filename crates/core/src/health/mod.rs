@@ -6,6 +6,7 @@
 //! worst of these and of what operators want of it.
 
 mod active;
+mod attempts;
 mod cluster;
 mod ejection;
 mod flap;
@@ -20,6 +21,7 @@ mod verdict;
 mod warmth;
 
 pub use active::{ActivePolicy, Initial, ProbeResult};
+pub use attempts::{AttemptTimes, AttemptTotals};
 pub use cluster::{ClusterHealth, HealthPolicy};
 pub use outlier::{Observed, OutlierPolicy};
 pub use schedule::ProbeSchedule;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::state::{Health, Transition};
 use crate::clock::Nanos;
 use crate::endpoint::Admin;
+use crate::membership::Membership;
+use crate::snapshot::Snapshot;
 
 /// An endpoint as it is listed.
 #[derive(Clone, Debug)]
@@ -45,4 +47,30 @@ pub enum Happening {
         /// What was seen.
         evidence: String,
     },
+}
+
+impl Membership {
+    /// The endpoints as [`super::ClusterHealth::list`] wants to know them.
+    pub fn listed(&self) -> impl Iterator<Item = Listed> {
+        self.endpoints().map(|(endpoint, admin)| Listed {
+            id: endpoint.shared_id(),
+            address: endpoint.address().into(),
+            tier: endpoint.tier(),
+            admin: match admin {
+                Admin::Enabled if endpoint.weight() == 0 => Admin::Draining,
+                admin => admin,
+            },
+        })
+    }
+}
+
+impl Snapshot {
+    /// How many failures in a row each endpoint has at the moment, as [`super::ClusterHealth::runs`] wants to
+    /// know them.
+    pub fn failure_runs(&self) -> impl Iterator<Item = (Arc<str>, u32)> {
+        let endpoints = self.endpoints().iter().zip(self.candidates());
+        endpoints.map(|(endpoint, candidate)| {
+            (endpoint.shared_id(), candidate.state().failures_in_row())
+        })
+    }
 }

@@ -130,18 +130,36 @@ impl<'s> Lease<'s> {
     }
 
     /// The same lease with a share of its snapshot instead of a borrow, for hosts that keep requests in
-    /// places where the snapshot does not live.
+    /// places where the snapshot does not live. The share may be of something that holds the snapshot,
+    /// so that the threads of a host count no common share up and down.
     ///
     /// # Panics
     ///
     /// When the lease is not of this snapshot.
-    pub fn keep(self, snapshot: &Arc<Snapshot>) -> OwnedLease {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use evenkeel_core::{
+    ///     Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, strategy::registry,
+    /// };
+    ///
+    /// let mut members = Membership::new("web", registry::build("least_request", &[])?);
+    /// members.upsert(Endpoint::new("a", "127.0.0.1:9001"));
+    /// let snapshot = Arc::new(members.snapshot());
+    /// let mut picker = Picker::new(PickerSeed { root: 7, picker: 0 });
+    /// let kept = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?.keep(&snapshot);
+    /// std::thread::spawn(move || kept.finish(Outcome::Success, Nanos::from_millis(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keep<H: AsRef<Snapshot>>(self, holder: &Arc<H>) -> OwnedLease<H> {
         assert!(
-            std::ptr::eq(self.terms, &snapshot.terms),
+            std::ptr::eq(self.terms, &(**holder).as_ref().terms),
             "a lease is kept with the snapshot it was chosen from"
         );
         let kept = OwnedLease {
-            snapshot: Arc::clone(snapshot),
+            holder: Arc::clone(holder),
             started: self.started,
             index: self.index,
             fallback: self.fallback,
@@ -205,13 +223,19 @@ impl Drop for Lease<'_> {
     }
 }
 
+impl AsRef<Self> for Snapshot {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 /// A [`Lease`] that shares the snapshot it was chosen from: see [`Lease::keep`].
 ///
 /// Like any lease it reports its outcome exactly once, by [`OwnedLease::finish`] or when it is dropped.
 #[derive(Debug)]
 #[must_use = "a lease that is dropped at once counts for nothing"]
-pub struct OwnedLease {
-    snapshot: Arc<Snapshot>,
+pub struct OwnedLease<H: AsRef<Snapshot> = Snapshot> {
+    holder: Arc<H>,
     started: Nanos,
     index: u32,
     fallback: Option<Fallback>,
@@ -221,18 +245,25 @@ pub struct OwnedLease {
     holds: bool,
 }
 
-impl OwnedLease {
-    /// The snapshot that the endpoint was chosen from.
+impl<H: AsRef<Snapshot>> OwnedLease<H> {
+    /// What holds the snapshot that the endpoint was chosen from.
     #[must_use]
-    pub fn snapshot(&self) -> &Arc<Snapshot> {
-        &self.snapshot
+    pub fn holder(&self) -> &Arc<H> {
+        &self.holder
+    }
+
+    /// The snapshot that the endpoint was chosen from.
+    #[inline]
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        (*self.holder).as_ref()
     }
 
     /// The record of the chosen endpoint.
     #[inline]
     #[must_use]
     pub fn state(&self) -> &EndpointState {
-        self.snapshot.candidates()[self.index as usize].state()
+        self.snapshot().candidates()[self.index as usize].state()
     }
 
     /// The place of the chosen endpoint in the snapshot that it was chosen from, and only there.
@@ -265,7 +296,7 @@ impl OwnedLease {
     fn lend(&self) -> Lease<'_> {
         Lease {
             state: self.state(),
-            terms: &self.snapshot.terms,
+            terms: &self.snapshot().terms,
             started: self.started,
             index: self.index,
             fallback: self.fallback,
@@ -275,7 +306,7 @@ impl OwnedLease {
     }
 }
 
-impl Drop for OwnedLease {
+impl<H: AsRef<Snapshot>> Drop for OwnedLease<H> {
     #[inline]
     fn drop(&mut self) {
         if self.holds {

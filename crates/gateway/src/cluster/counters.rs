@@ -6,11 +6,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use evenkeel_core::health::{AttemptTimes, AttemptTotals};
 use evenkeel_core::{
     Nanos, Priority, RequestWindow, RetryPolicy, Samples, ShedReason, Signal, SignalSum, unpoisoned,
 };
 
-use super::attempts::{AttemptTotals, Attempts};
 use super::decision_times::DecisionCells;
 
 /// How a request ended, as metrics tell it.
@@ -135,7 +135,7 @@ pub(crate) struct EndpointCounters {
     /// What was heard of its load; poured here by the worker's pulse, off the path of requests.
     heard: Mutex<SignalSum>,
     /// What successful attempts took; only where somebody asks for it.
-    attempts: OnceLock<Box<Attempts>>,
+    attempts: OnceLock<Box<AttemptTimes>>,
     /// Answers that say how much it takes at once, until the control side takes them; only where that is
     /// learned.
     samples: AtomicSamples,

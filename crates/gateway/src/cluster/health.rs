@@ -7,11 +7,10 @@ use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::health::{
-    Cause, ClusterHealth, Happening, Health, Listed, Observed, ProbeResult, Transition,
+    AttemptTotals, Cause, ClusterHealth, Happening, Health, Observed, ProbeResult, Transition,
 };
 use evenkeel_core::{Admin, Membership, Nanos, Snapshot, Standing};
 
-use super::attempts::AttemptTotals;
 use super::counters::Histogram;
 use super::record::Cluster;
 use super::site::Site;
@@ -70,7 +69,7 @@ impl HealthState {
         let mut machine = ClusterHealth::new(config.health_policy(), site.seed);
         let now = site.clock.now();
         // Nobody was there before, so nothing has changed for them.
-        let _ = machine.list(listed(membership), is_start, now);
+        let _ = machine.list(membership.listed(), is_start, now);
         machine.apply(membership, now);
         Self {
             machine,
@@ -115,25 +114,12 @@ impl HealthState {
     }
 }
 
-/// The endpoints as the machine wants to know them.
-fn listed(membership: &Membership) -> impl Iterator<Item = Listed> {
-    membership.endpoints().map(|(endpoint, admin)| Listed {
-        id: endpoint.shared_id(),
-        address: endpoint.address().into(),
-        tier: endpoint.tier(),
-        admin: match admin {
-            Admin::Enabled if endpoint.weight() == 0 => Admin::Draining,
-            admin => admin,
-        },
-    })
-}
-
 impl State {
     /// Brings the machine in line with the list, and the list with what it says.
     pub(super) fn follow_list(&mut self, now: Nanos) -> Vec<Happening> {
         let mut happenings = std::mem::take(&mut self.health.untold);
         let machine = &mut self.health.machine;
-        happenings.extend(machine.list(listed(&self.membership), false, now));
+        happenings.extend(machine.list(self.membership.listed(), false, now));
         machine.apply(&mut self.membership, now);
         let membership = &self.membership;
         let is_there = |id: &Arc<str>| membership.get(id).is_some();
@@ -194,7 +180,7 @@ impl Cluster {
     /// Looks at how many failures in a row each endpoint has.
     pub(crate) fn judge_runs(&self) {
         let view = self.published().load();
-        let runs = runs(&view.snapshot);
+        let runs: Vec<_> = view.snapshot.failure_runs().collect();
         self.observe(|state, now| {
             let runs = runs.iter().map(|(id, run)| (&**id, *run));
             state.health.machine.runs(runs, now)
@@ -204,7 +190,7 @@ impl Cluster {
     /// Looks at what attempts have come to since this was asked last.
     pub(crate) fn judge_interval(&self) {
         let view = self.published().load();
-        let runs: BTreeMap<Arc<str>, u32> = runs(&view.snapshot).into_iter().collect();
+        let runs: BTreeMap<Arc<str>, u32> = view.snapshot.failure_runs().collect();
         let totals = self.attempt_totals();
         self.observe(|state, now| {
             let health = &mut state.health;
@@ -392,13 +378,6 @@ fn standing_in(snapshot: &Snapshot, tier: u8) -> (usize, usize) {
         .count();
     let total = standings.iter().filter(|it| it.is_in_service()).count();
     (ready, total)
-}
-
-fn runs(snapshot: &Snapshot) -> Vec<(Arc<str>, u32)> {
-    let endpoints = snapshot.endpoints().iter().zip(snapshot.candidates());
-    endpoints
-        .map(|(endpoint, candidate)| (endpoint.shared_id(), candidate.state().failures_in_row()))
-        .collect()
 }
 
 /// Writes an event into the log on stderr.

@@ -1,6 +1,5 @@
 //! A cluster as the control side sees it: membership, what is published of it, and its counters.
 
-mod attempts;
 mod counters;
 mod decision_times;
 mod discovered;
@@ -24,6 +23,7 @@ pub use decision_times::{DECISION_BUCKETS, DecisionTimes};
 pub use discovered::DiscoveryReport;
 pub(crate) use discovered::{Lost, Offered};
 pub use endpoint_report::EndpointReport;
+pub use evenkeel_core::RetryRules;
 pub(crate) use health::Probed;
 pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::Cluster;
@@ -31,5 +31,5 @@ pub(crate) use shadow::{SHADOWS_MAX, Seat, ShadowBoard, Tally};
 pub use shadow::{ShadowReport, ShadowShare};
 pub(crate) use site::Site;
 pub(crate) use target::{Host, Place, Target};
+pub use view::Policies;
 pub(crate) use view::View;
-pub use view::{Policies, RetryRules};

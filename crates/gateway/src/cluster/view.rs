@@ -1,10 +1,9 @@
 //! What workers see of a cluster.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use evenkeel_config as config;
-use evenkeel_core::{Nanos, Outcome, QueuePolicy, Snapshot};
+use evenkeel_core::{Nanos, Outcome, QueuePolicy, RetryRules, Snapshot};
 use evenkeel_preface::ProxyVersion;
 
 use super::shadow::{ShadowViews, Shadows};
@@ -86,46 +85,6 @@ pub struct Policies {
     pub(crate) sticky: Option<Sticky>,
     /// Where the keys of requests come from.
     pub(crate) key_sources: Arc<[config::KeySource]>,
-}
-
-/// What is tried again, and how often.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetryRules {
-    /// Tries in all, each on another endpoint; 1 is no retries.
-    pub attempts: u8,
-    /// After a connection that could not be made, for every method.
-    pub connect: bool,
-    /// After one that ended before a byte of the answer, for idempotent methods.
-    pub reset: bool,
-    /// After the time for one try, for idempotent methods.
-    pub timeout: bool,
-    /// After these statuses, both ends included, for idempotent methods.
-    pub statuses: Vec<RangeInclusive<u16>>,
-    /// The most bytes of a body that are kept to be sent again.
-    pub body: u64,
-    /// From the request's last byte to the answer's head, for one try.
-    pub per_try_timeout: Option<Nanos>,
-    /// How long nothing may come of an answer before another endpoint is asked too, for idempotent
-    /// methods.
-    pub hedge_after: Option<Nanos>,
-}
-
-impl RetryRules {
-    /// Whether an answer of this status stands for another try.
-    #[inline]
-    #[must_use]
-    pub fn lists(&self, status: u16) -> bool {
-        self.statuses
-            .iter()
-            .any(|statuses| statuses.contains(&status))
-    }
-
-    /// Whether an answer of this status is a failure of its endpoint.
-    #[inline]
-    #[must_use]
-    pub fn is_failure(&self, status: u16) -> bool {
-        status >= 500 || self.lists(status)
-    }
 }
 
 impl Policies {

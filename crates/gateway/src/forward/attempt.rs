@@ -11,7 +11,7 @@ use super::client::Client;
 use super::hedge::Found;
 use super::relay::{Failure, Finished, Relay};
 use super::request::Request;
-use super::retry::{Point, may_replace};
+use super::retry::Point;
 use super::tries::{Tries, Try};
 use crate::cluster::Policies;
 use crate::descriptors::Side;
@@ -39,7 +39,7 @@ pub(super) async fn attempt<'v>(
     let (timeout, silence) = (policies.pool_idle_timeout, request.needs(policies));
     if let Some(carrier) = endpoint.take_idle(now, timeout, silence) {
         match relay(client, request, carrier, at, tries).await {
-            Err(Failure::Endpoint(_, Point::Silent)) if may_replace(request.repeatable()) => {
+            Err(Failure::Endpoint(_, Point::Silent)) if request.repeatable().may_be_replaced() => {
                 request.upload.rewind();
             }
             result => return result,

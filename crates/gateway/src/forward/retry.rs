@@ -1,63 +1,14 @@
-//! What may be tried again, by where it failed and what was asked.
-//!
-//! A request that an endpoint may have acted upon is repeated only when repeating it does no more
-//! than sending it once. The whole rule is [`may_repeat`]; the guide prints it as a table, and a
-//! test drives a request through each of its cells.
+//! What may be tried again, by where it failed and what was asked: the rule is the core's. The guide
+//! prints it as a table, and a test drives a request through each of its cells.
 
-use crate::cluster::RetryRules;
-
-/// Where an attempt failed, in the order in which an exchange goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
-    /// There was no connection, so nothing was sent.
-    Connect,
-    /// The connection ended or broke before a byte of the answer.
-    Silent,
-    /// No answer within the time for one try.
-    Late,
-    /// The answer has a status that stands for another try; nothing of it was passed on.
-    Status,
-    /// A part of the answer came, and nothing of it was passed on.
-    Broken,
-    /// The client has a part of the answer.
-    Begun,
-}
-
-/// What was asked and how much of it has left, as far as repeating it is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Repeatable {
-    /// Sending it twice does no more than sending it once.
-    pub(super) idempotent: bool,
-    /// No byte of it was sent.
-    pub(super) unsent: bool,
-    /// All that was sent is still here.
-    pub(super) whole: bool,
-}
-
-/// Whether another endpoint may be sent the same request.
-pub(super) fn may_repeat(point: Point, what: Repeatable, rules: &RetryRules) -> bool {
-    let harmless = match point {
-        Point::Connect => rules.connect,
-        Point::Silent if what.unsent => rules.connect || rules.reset,
-        Point::Silent => rules.reset && what.idempotent,
-        Point::Late => rules.timeout && what.idempotent,
-        Point::Status => what.idempotent,
-        Point::Broken | Point::Begun => false,
-    };
-    harmless && what.whole
-}
-
-/// Whether a request that a kept-alive connection took to its death may be sent once more to the same
-/// endpoint: nothing was sent, or sending it twice does no harm; and all of it is still here.
-pub(super) fn may_replace(what: Repeatable) -> bool {
-    (what.unsent || what.idempotent) && what.whole
-}
+pub(super) use evenkeel_core::{FailurePoint as Point, Repeatable};
 
 #[cfg(test)]
 mod tests {
     use evenkeel_http1::Method;
 
     use super::*;
+    use crate::cluster::RetryRules;
 
     const ALL: RetryRules = RetryRules {
         attempts: 2,
@@ -92,8 +43,8 @@ mod tests {
             whole: true,
         };
         let is_allowed = |what| match column {
-            Column::At(point) => may_repeat(*point, what, &ALL),
-            Column::KeptAlive => may_replace(what),
+            Column::At(point) => ALL.allow(*point, what),
+            Column::KeptAlive => what.may_be_replaced(),
         };
         let allowed = is_allowed(what);
         what.whole = false;
@@ -126,32 +77,5 @@ mod tests {
             page.contains(&table),
             "docs/guide/retries.md has not\n{table}"
         );
-    }
-
-    #[test]
-    fn what_a_client_has_begun_to_read_is_not_repeated() {
-        let what = Repeatable {
-            idempotent: true,
-            unsent: false,
-            whole: true,
-        };
-        assert!(!may_repeat(Point::Begun, what, &ALL));
-    }
-
-    #[test]
-    fn what_was_not_sent_was_not_processed() {
-        let unsent = Repeatable {
-            idempotent: false,
-            unsent: true,
-            whole: true,
-        };
-        assert!(may_repeat(Point::Silent, unsent, &ALL));
-        let none = RetryRules {
-            connect: false,
-            reset: false,
-            ..ALL
-        };
-        assert!(!may_repeat(Point::Silent, unsent, &none));
-        assert!(!may_repeat(Point::Connect, unsent, &none));
     }
 }

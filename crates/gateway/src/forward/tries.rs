@@ -11,7 +11,7 @@ use evenkeel_http1::ResponseHead;
 
 use super::relay::Failure;
 use super::request::Request;
-use super::retry::{Point, may_repeat};
+use super::retry::Point;
 use crate::access::Noted;
 use crate::cluster::Policies;
 use crate::decision::Trace;
@@ -383,7 +383,7 @@ impl<'v> Tries<'v> {
         policies: &Policies,
         now: Nanos,
     ) -> bool {
-        if now >= request.due || !may_repeat(point, request.repeatable(), &policies.retry) {
+        if now >= request.due || !policies.retry.allow(point, request.repeatable()) {
             return false;
         }
         let next = self.another(self.aim(&request.way), policies, now);

@@ -7,7 +7,7 @@ use evenkeel_config::Cluster;
 use evenkeel_core::health::{
     ClusterHealth, Happening, Listed, Observed, ProbeResult, ProbeSchedule,
 };
-use evenkeel_core::{Admin, Nanos, Outcome};
+use evenkeel_core::{Nanos, Outcome};
 
 use super::Engine;
 use super::balancer::Balancer;
@@ -52,19 +52,7 @@ impl Minding {
 impl Balancer {
     /// Brings the machine in line with the list, and the list with what it says.
     pub(super) fn mind_list(&mut self, is_start: bool, now: Nanos) -> Vec<Happening> {
-        let listed: Vec<Listed> = self
-            .membership
-            .endpoints()
-            .map(|(endpoint, admin)| Listed {
-                id: endpoint.shared_id(),
-                address: endpoint.address().into(),
-                tier: endpoint.tier(),
-                admin: match admin {
-                    Admin::Enabled if endpoint.weight() == 0 => Admin::Draining,
-                    admin => admin,
-                },
-            })
-            .collect();
+        let listed: Vec<Listed> = self.membership.listed().collect();
         let minding = &mut self.minding;
         if let Some(policy) = minding.machine.policy().active {
             let gone = minding.schedule.ids().cloned();
@@ -104,17 +92,6 @@ impl Balancer {
         happenings
     }
 
-    /// How many failures in a row each endpoint has.
-    fn runs(&self) -> Vec<(Arc<str>, u32)> {
-        let endpoints = self.snapshot.endpoints().iter();
-        endpoints
-            .zip(self.snapshot.candidates())
-            .map(|(endpoint, candidate)| {
-                (endpoint.shared_id(), candidate.state().failures_in_row())
-            })
-            .collect()
-    }
-
     /// Notes what an attempt came to, and says whether somebody should look at once.
     #[inline]
     pub(super) fn mind_attempt(
@@ -146,22 +123,19 @@ impl Balancer {
 
     /// An interval is over: what attempts came to in it.
     fn take_observed(&mut self) -> Vec<(Arc<str>, Observed)> {
-        let runs = self.runs();
-        let observed = runs
-            .into_iter()
-            .zip(&self.servers)
-            .map(|((id, run), backend)| {
-                let seen = self.minding.attempts.get_mut(*backend as usize);
-                let seen = seen.map(std::mem::take).unwrap_or_default();
-                let latency = seen.times.quantile(0.5);
-                let observed = Observed {
-                    successes: seen.successes,
-                    failures: seen.failures,
-                    run,
-                    latency: (seen.times.count() > 0).then_some(latency),
-                };
-                (id, observed)
-            });
+        let runs = self.snapshot.failure_runs();
+        let observed = runs.zip(&self.servers).map(|((id, run), backend)| {
+            let seen = self.minding.attempts.get_mut(*backend as usize);
+            let seen = seen.map(std::mem::take).unwrap_or_default();
+            let latency = seen.times.quantile(0.5);
+            let observed = Observed {
+                successes: seen.successes,
+                failures: seen.failures,
+                run,
+                latency: (seen.times.count() > 0).then_some(latency),
+            };
+            (id, observed)
+        });
         observed.collect()
     }
 }
@@ -265,7 +239,7 @@ impl Engine<'_> {
     pub(super) fn judge_runs(&mut self, number: u32) {
         let now = self.now;
         let balancer = &mut self.balancers[number as usize];
-        let runs = balancer.runs();
+        let runs = balancer.snapshot.failure_runs().collect::<Vec<_>>();
         let happenings = balancer.observe(now, |machine| {
             machine.runs(runs.iter().map(|(id, run)| (&**id, *run)), now)
         });

@@ -1,20 +1,33 @@
 //! What attempts at an endpoint came to and how long they took, to be compared between endpoints.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use evenkeel_core::Nanos;
+use crate::clock::Nanos;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Four to each doubling, from 2^16 ns (66 us) to 2^40 ns (18 min): a median is known to a tenth or so.
 const CELLS: usize = 96;
 const FIRST_BIT: u32 = 16;
 
-/// One worker's count of what successful attempts at one endpoint took.
+/// A count of what successful attempts at one endpoint took.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Nanos;
+/// use evenkeel_core::health::{AttemptTimes, AttemptTotals};
+///
+/// let times = AttemptTimes::default();
+/// times.count(Nanos::from_millis(10));
+/// let mut totals = AttemptTotals::default();
+/// times.add_to(&mut totals);
+/// let median = totals.median().expect("one attempt");
+/// assert!((9..=11).contains(&median.as_millis()));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Attempts {
+pub struct AttemptTimes {
     cells: [AtomicU64; CELLS],
 }
 
-impl Default for Attempts {
+impl Default for AttemptTimes {
     fn default() -> Self {
         Self {
             cells: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -22,14 +35,22 @@ impl Default for Attempts {
     }
 }
 
-impl Attempts {
-    /// Counts one; by the worker whose count it is.
-    pub(super) fn count(&self, took: Nanos) {
+impl AttemptTimes {
+    /// Counts one; by the one thread whose count it is.
+    #[inline]
+    pub fn count(&self, took: Nanos) {
         let cell = &self.cells[cell_of(took)];
         cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    pub(super) fn add_to(&self, sum: &mut AttemptTotals) {
+    /// Counts one, where several threads count.
+    #[inline]
+    pub fn count_shared(&self, took: Nanos) {
+        self.cells[cell_of(took)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds what was counted.
+    pub fn add_to(&self, sum: &mut AttemptTotals) {
         for (total, cell) in sum.times.iter_mut().zip(&self.cells) {
             *total += cell.load(Ordering::Relaxed);
         }
@@ -53,10 +74,11 @@ fn middle_of(cell: usize) -> Nanos {
 
 /// What attempts at an endpoint came to, over all workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AttemptTotals {
-    pub(super) successes: u64,
-    /// Those that were turned away with 429 too.
-    pub(super) failures: u64,
+pub struct AttemptTotals {
+    /// Those that succeeded.
+    pub successes: u64,
+    /// Those that failed; those that were turned away with 429 too.
+    pub failures: u64,
     times: [u64; CELLS],
 }
 
@@ -72,7 +94,8 @@ impl Default for AttemptTotals {
 
 impl AttemptTotals {
     /// What has come since these were `before`.
-    pub(super) fn since(&self, before: &Self) -> Self {
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
         Self {
             successes: self.successes.saturating_sub(before.successes),
             failures: self.failures.saturating_sub(before.failures),
@@ -81,7 +104,8 @@ impl AttemptTotals {
     }
 
     /// The median of what successful attempts took, if that was counted.
-    pub(super) fn median(&self) -> Option<Nanos> {
+    #[must_use]
+    pub fn median(&self) -> Option<Nanos> {
         let count: u64 = self.times.iter().sum();
         let mut below = 0;
         let cell = self.times.iter().position(|cell| {
@@ -100,7 +124,7 @@ mod tests {
     fn medians_are_known_to_a_few_percents() {
         let mut all = AttemptTotals::default();
         for (median, others) in [(3.0, [1.0, 50.0]), (0.2, [0.1, 0.3]), (700.0, [20.0, 9e5])] {
-            let attempts = Attempts::default();
+            let attempts = AttemptTimes::default();
             for ms in [median, others[0], median, others[1], median] {
                 attempts.count(Nanos((ms * 1e6) as u64));
             }
