@@ -68,9 +68,21 @@ pub(crate) fn promtool() -> Result<()> {
     Ok(())
 }
 
+/// The schema of spans, as OpenTelemetry publishes it for Python.
+const TRACE_SCHEMA: &str = "opentelemetry-proto==1.45.2";
+
+/// Spans, read by a collector with OpenTelemetry's own schema.
+pub(crate) fn traces() -> Result<()> {
+    let environment = python("venv-traces", TRACE_SCHEMA)?;
+    let mut run = Command::new(environment.join("bin/python"));
+    run.args(["-B", "tests/traces/run.py", "--binary"]);
+    run.arg(debug_binary()?).stdin(Stdio::null());
+    process::run(run.arg("--room").arg(target().join("traces")))
+}
+
 /// The admin API against its own document, with whatever a fuzzer thinks of.
 pub(crate) fn api() -> Result<()> {
-    let environment = python()?;
+    let environment = python("venv", SCHEMATHESIS)?;
     let gateway = Gateway::start()?;
     let document = format!("http://{}/api/v1/openapi.json", gateway.admin);
     let folder = target().join("schemathesis");
@@ -99,24 +111,20 @@ pub(crate) fn api() -> Result<()> {
     process::run(&mut run)
 }
 
-/// An environment of Python with the tool in it; made once.
-fn python() -> Result<PathBuf> {
-    let folder = target().join("venv");
-    let tool = folder.join("bin/schemathesis");
-    if answers(Command::new(&tool)) && pinned(&folder) {
+/// An environment of Python with a package in it; made once.
+fn python(name: &str, package: &str) -> Result<PathBuf> {
+    let folder = target().join(name);
+    let pinned = folder.join("pinned");
+    if std::fs::read_to_string(&pinned).is_ok_and(|pinned| pinned == package) {
         return Ok(folder);
     }
     let place = folder.to_string_lossy().into_owned();
     process::run(&mut command("python3", &["-m", "venv", &place]))
         .context("needed: Python 3 with venv (Debian: python3-venv)")?;
     let mut install = Command::new(folder.join("bin/pip"));
-    process::run(install.args(["install", "--quiet", SCHEMATHESIS]))?;
-    std::fs::write(folder.join("pinned"), SCHEMATHESIS)?;
+    process::run(install.args(["install", "--quiet", package]))?;
+    std::fs::write(pinned, package)?;
     Ok(folder)
-}
-
-fn pinned(folder: &std::path::Path) -> bool {
-    std::fs::read_to_string(folder.join("pinned")).is_ok_and(|pinned| pinned == SCHEMATHESIS)
 }
 
 /// Installs what is missing where that is allowed, else says what to install. `version` is the flag with

@@ -47,6 +47,10 @@ const STEPS: &[Step] = &[
         run: tidy::run,
     },
     Step {
+        name: "features",
+        run: features,
+    },
+    Step {
         name: "tests",
         run: tests,
     },
@@ -65,6 +69,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "clients",
         run: clients,
+    },
+    Step {
+        name: "traces",
+        run: outside::traces,
     },
     Step {
         name: "dashboard",
@@ -150,6 +158,17 @@ fn clippy() -> Result<()> {
     component("clippy", "clippy")?;
     let mut clippy = cargo(&["clippy", "--workspace", "--all-targets", "--locked"]);
     process::run(clippy.args(["--", "-D", "warnings"]))
+}
+
+/// The binary without what can be left out.
+fn features() -> Result<()> {
+    let mut check = cargo(&["check", "--package", "evenkeel", "--no-default-features"]);
+    process::run(
+        check
+            .args(["--locked", "--quiet"])
+            .env("RUSTFLAGS", "-D warnings")
+            .args(["--target-dir", "target/features"]),
+    )
 }
 
 /// Says what to install when a part of the toolchain is missing, instead of cargo's riddle.

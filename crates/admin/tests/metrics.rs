@@ -51,7 +51,7 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_endpoint_weight", "gauge", 2 * 2),
             ("evenkeel_in_flight", "gauge", 2),
             ("evenkeel_load_reports_total", "counter", 2 * 2),
-            ("evenkeel_log_dropped_total", "counter", 2),
+            ("evenkeel_log_dropped_total", "counter", 3),
             ("evenkeel_panic", "gauge", 2),
             ("evenkeel_probe_duration_seconds", "histogram", 2 * (19 + 2)),
             ("evenkeel_queue_length", "gauge", 2),
@@ -64,7 +64,7 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_requests_total", "counter", 4 * 6),
             ("evenkeel_retries_total", "counter", 2 * 3),
             ("evenkeel_shed_total", "counter", 2 * 3 * 5),
-            ("evenkeel_task_restarts_total", "counter", 7),
+            ("evenkeel_task_restarts_total", "counter", 8),
             ("evenkeel_upstream_connections", "gauge", 2 * 2),
         ]
     );

@@ -102,6 +102,8 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         }
         ("notify", "url") => format!("{listener}[[notify]]\n{pair}\n"),
         ("notify", _) => format!("{listener}[[notify]]\nurl = \"http://a/\"\n{pair}\n"),
+        ("log.trace", "url") => format!("{listener}[log.trace]\n{pair}\n"),
+        ("log.trace", _) => format!("{listener}[log.trace]\nurl = \"http://a/\"\n{pair}\n"),
         ("cluster.*.discovery", "type") => {
             format!("{listener}[cluster.web.discovery]\npath = \"a\"\n{pair}\n")
         }

@@ -43,7 +43,7 @@ pub use model::capacity::{Capacity, Peak};
 pub use model::cluster::{Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts};
 pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Level, Log, LogFormat, Notify,
-    Runtime, Token, Workers,
+    Runtime, Token, TraceLog, Workers,
 };
 pub use model::discovery::{Discovery, DiscoverySource, DnsNames, DnsRecord};
 pub use model::hash::KeyRules;

@@ -30,6 +30,7 @@ mod probe;
 mod reload;
 mod report;
 mod route;
+mod span;
 mod stream;
 mod timestamp;
 mod tls;

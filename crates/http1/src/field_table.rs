@@ -159,7 +159,7 @@ impl<'s, 'b> FieldTable<'s, 'b> {
         out: &mut Vec<u8>,
         mut special: impl FnMut(Kind, &Header<'b>, &mut Vec<u8>),
     ) {
-        if rules.nominates || rules.edit.takes_away() {
+        if rules.nominates || rules.edit.takes_away() || rules.replaced.is_some() {
             return self.copy_each(start, rules, out, special);
         }
         let mut run = start;
@@ -191,7 +191,7 @@ impl<'s, 'b> FieldTable<'s, 'b> {
                 continue;
             }
             match kind {
-                Kind::Plain if rules.edit.drops(field.name) => {}
+                Kind::Plain if rules.drops(field.name) => {}
                 Kind::Plain => write_field(field.name, field.value, out),
                 kind if rules.marks.has(index) => special(kind, field, out),
                 _ => write_field(field.name, field.value, out),
@@ -211,9 +211,17 @@ pub(crate) struct CopyRules<'a> {
     pub(crate) kept: &'static [Kind],
     /// What the operator asked for.
     pub(crate) edit: &'a Edit<'a>,
+    /// A field without a rule of its own that another one stands in for.
+    pub(crate) replaced: Option<&'static str>,
 }
 
 impl CopyRules<'_> {
+    /// Tells whether a field without a rule of its own does not pass.
+    fn drops(&self, name: &str) -> bool {
+        let is_replaced = |other: &str| other.eq_ignore_ascii_case(name);
+        self.replaced.is_some_and(is_replaced) || self.edit.drops(name)
+    }
+
     /// Appends the fields that the operator asked for.
     pub(crate) fn write_additions(&self, out: &mut Vec<u8>) {
         for (name, value) in self.edit.additions() {

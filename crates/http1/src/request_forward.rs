@@ -12,6 +12,9 @@ use crate::version::Version;
 /// Room for what is added to a head: four fields with an address, a host and an id.
 const ADDED_BYTES: usize = 320;
 
+/// Says which span of which trace a request belongs to.
+const TRACE_PARENT: &str = "traceparent";
+
 /// What the gateway knows about a request and its head does not say.
 ///
 /// All text must be legal in a field value; it comes from the gateway itself or from a checked
@@ -35,6 +38,8 @@ pub struct Forward<'a> {
     pub target: Option<&'a [u8]>,
     /// Passes on the [upgrade](RequestHead::upgrade) that the client asks for.
     pub upgrade: bool,
+    /// Sends this `traceparent` instead of the received one (W3C Trace Context).
+    pub trace: Option<&'a str>,
     /// What the operator wants changed.
     pub edit: Edit<'a>,
 }
@@ -74,6 +79,7 @@ impl RequestHead<'_, '_> {
             nominates: self.facts.connection.nominates,
             kept: &[Kind::Host, Kind::ContentLength, Kind::Expect],
             edit: &via.edit,
+            replaced: via.trace.map(|_| TRACE_PARENT),
         };
         self.fields
             .copy(start, &rules, out, |kind, field, out| match kind {
@@ -136,6 +142,9 @@ impl RequestHead<'_, '_> {
             }
         }
         write_known(b"x-request-id: ", via.request_id, out);
+        if let Some(trace) = via.trace.filter(|_| !via.edit.drops(TRACE_PARENT)) {
+            write_field(TRACE_PARENT, trace.as_bytes(), out);
+        }
     }
 
     /// Writes the `X-Forwarded-*` fields of a trusted peer, each as one line.

@@ -68,6 +68,7 @@ impl ResponseHead<'_, '_> {
             nominates: self.connection.nominates,
             kept: &[Kind::ContentLength],
             edit: &to.edit,
+            replaced: None,
         };
         let mut length_due = self.keep_length && self.length_index.is_none();
         self.fields.copy(

@@ -21,6 +21,47 @@ fn ordinary_fields_keep_order_case_and_number() {
 }
 
 #[test]
+fn a_span_of_our_own_takes_the_place_of_the_received_one() {
+    let span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let via = Forward {
+        trace: Some(span),
+        ..VIA
+    };
+    let ours = |head: &str, after: &str| {
+        let added = added("a");
+        let fields = added.strip_suffix("\r\n").expect("an empty line");
+        format!("{head}{fields}traceparent: {span}\r\n{after}\r\n")
+    };
+    let head = "GET / HTTP/1.1\r\nHost: a\r\ntracestate: x=1\r\n";
+    for received in [
+        "",
+        "traceparent: 00-ab-cd-01\r\n",
+        "TraceParent: a\r\ntraceparent: b\r\n",
+    ] {
+        let sent = forwarded(&format!("{head}{received}\r\n"), &via);
+        assert_eq!(sent, ours(head, ""), "{received}");
+    }
+    // What the operator sets goes first.
+    let edited = Forward {
+        edit: Edit {
+            set: &[("Traceparent", "x")],
+            ..Edit::default()
+        },
+        ..via
+    };
+    let sent = forwarded(
+        "GET / HTTP/1.1\r\nHost: a\r\ntraceparent: y\r\n\r\n",
+        &edited,
+    );
+    let expected = added("a");
+    let expected = expected.strip_suffix("\r\n").expect("an empty line");
+    assert_eq!(
+        sent,
+        format!("GET / HTTP/1.1\r\nHost: a\r\n{expected}Traceparent: x\r\n\r\n")
+    );
+}
+
+#[test]
 fn white_space_around_values_is_made_canonical() {
     let sent = forwarded(
         "GET / HTTP/1.1\r\nHost:a\r\nX:y\r\nZ:  \t w w \t\r\nE:\r\nF: \r\nG:\tg\r\n\r\n",

@@ -320,7 +320,8 @@ fn reloads(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(),
 }
 
 fn dropped(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
-    let help = "Lines of a log that could not be written in time, or at all";
+    let help =
+        "Lines of a log that could not be written in time, or at all, and spans that nobody took";
     let mut family = encoder.encode_descriptor("log_dropped", help, None, MetricType::Counter)?;
     let logs = control.logs();
     for name in LOGS {
@@ -328,6 +329,7 @@ fn dropped(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(),
         let count = log.map_or(0, |log| log.dropped());
         counter(&mut family, &[("log", name)], count)?;
     }
+    counter(&mut family, &[("log", "trace")], control.spans_dropped())?;
     Ok(())
 }
 

@@ -119,6 +119,8 @@ pub struct Log {
     pub access: Option<AccessLog>,
     /// Receipts of decisions; none: no decision is written down.
     pub decision: Option<DecisionLog>,
+    /// Spans of requests; none: off.
+    pub trace: Option<TraceLog>,
 }
 
 impl Default for Log {
@@ -128,6 +130,7 @@ impl Default for Log {
             format: LogFormat::default(),
             access: None,
             decision: Some(DecisionLog::default()),
+            trace: None,
         }
     }
 }
@@ -175,6 +178,27 @@ impl Default for AccessLog {
             sample: 1.0,
         }
     }
+}
+
+/// Spans of requests, sent to a collector of traces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceLog {
+    /// Where they are posted (OTLP over HTTP).
+    pub url: HookUrl,
+    /// The share of requests that are in no trace yet for which one begins, 0 to 1, by hash of the
+    /// request's id.
+    pub sample: f64,
+    /// The name of the service that they are of.
+    pub service: String,
+}
+
+impl TraceLog {
+    /// The share where none is given.
+    pub const SAMPLE: f64 = 0.01;
+    /// The service where none is given.
+    pub const SERVICE: &str = "evenkeel";
+    /// The path where the URL has none: that which collectors listen on.
+    pub const PATH: &str = "/v1/traces";
 }
 
 /// How lines of the access log look.

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use crate::model::config::{
-    AccessFormat, AccessLog, Admin, DecisionLog, Level, Log, LogFormat, Runtime, Token, Workers,
+    AccessFormat, AccessLog, Admin, DecisionLog, Level, Log, LogFormat, Runtime, Token, TraceLog,
+    Workers,
 };
 use crate::raw::descend::Sub;
 use crate::raw::section::{Entry, Section};
 use crate::raw::walk::Walk;
 use crate::value::field::check_field_name;
+use crate::value::url::parse_hook_url;
 use crate::{Environment, Mistake};
 
 /// The admin API with the place of its address.
@@ -109,7 +111,33 @@ pub(super) fn log(walk: &mut Walk<'_>, top: &Section<'_>) -> Log {
         format,
         access: access(walk, &section),
         decision: decision(walk, &section),
+        trace: trace(walk, &section),
     }
+}
+
+fn trace(walk: &mut Walk<'_>, log: &Section<'_>) -> Option<TraceLog> {
+    let Sub::Table(section) = walk.table(log, "trace") else {
+        return None;
+    };
+    let sample = walk.share(&section, "sample");
+    let service = walk.name(&section, "service");
+    let Some(entry) = section.get("url") else {
+        let mistake = Mistake::new(
+            "log.trace has no url",
+            "add url = \"http://127.0.0.1:4318/v1/traces\", where a collector takes OTLP over HTTP",
+        );
+        walk.error(section.span.clone(), mistake);
+        return None;
+    };
+    let mut url = walk.parsed(&entry, parse_hook_url)?;
+    if &*url.target == "/" {
+        url.target = TraceLog::PATH.into();
+    }
+    Some(TraceLog {
+        url,
+        sample: sample.unwrap_or(TraceLog::SAMPLE),
+        service: service.unwrap_or_else(|| TraceLog::SERVICE.to_owned()),
+    })
 }
 
 fn decision(walk: &mut Walk<'_>, log: &Section<'_>) -> Option<DecisionLog> {

@@ -9,55 +9,58 @@ use evenkeel_http1::{ProxyError, Version};
 
 /// A request that has ended, as the log tells it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
-    /// When the request began.
-    pub(super) time: SystemTime,
-    pub(super) request_id: &'a str,
-    pub(super) listener: &'a str,
+pub(crate) struct Line<'a> {
+    /// When the request began, for people.
+    pub(crate) time: SystemTime,
+    /// The same, by the clock of its tries.
+    #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "spans want it"))]
+    pub(crate) started: Nanos,
+    pub(crate) request_id: &'a str,
+    pub(crate) listener: &'a str,
     /// None on a unix socket.
-    pub(super) client: Option<IpAddr>,
+    pub(crate) client: Option<IpAddr>,
     /// None when the request could not be read.
-    pub(super) asked: Option<&'a Asked>,
+    pub(crate) asked: Option<&'a Asked>,
     /// It is no request, but a connection whose bytes were passed on.
-    pub(super) is_connection: bool,
-    pub(super) cluster: Option<&'a str>,
-    pub(super) priority: &'static str,
+    pub(crate) is_connection: bool,
+    pub(crate) cluster: Option<&'a str>,
+    pub(crate) priority: &'static str,
     /// The try that was heard last.
-    pub(super) heard: Option<&'a Attempt>,
-    pub(super) attempts: &'a [Attempt],
+    pub(crate) heard: Option<&'a Attempt>,
+    pub(crate) attempts: &'a [Attempt],
     /// None of a connection.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// In the words of RFC 9209, or `cancelled`.
-    pub(super) error: Option<&'static str>,
-    pub(super) source: Option<Source>,
-    pub(super) bytes_in: u64,
-    pub(super) bytes_out: u64,
+    pub(crate) error: Option<&'static str>,
+    pub(crate) source: Option<Source>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
     /// Up to the first try.
-    pub(super) queue: Nanos,
+    pub(crate) queue: Nanos,
     /// Up to the first byte of the answer, if one came from an endpoint.
-    pub(super) first_byte: Option<Nanos>,
-    pub(super) total: Nanos,
+    pub(crate) first_byte: Option<Nanos>,
+    pub(crate) total: Nanos,
 }
 
 /// What a client asked for.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub(super) method: Vec<u8>,
+pub(crate) struct Asked {
+    pub(crate) method: Vec<u8>,
     /// As it was sent, with its query.
-    pub(super) target: Vec<u8>,
-    pub(super) version: Version,
+    pub(crate) target: Vec<u8>,
+    pub(crate) version: Version,
     /// It came on a stream of HTTP/2.
-    pub(super) http2: bool,
-    pub(super) host: Vec<u8>,
-    pub(super) user_agent: Vec<u8>,
-    pub(super) referer: Vec<u8>,
+    pub(crate) http2: bool,
+    pub(crate) host: Vec<u8>,
+    pub(crate) user_agent: Vec<u8>,
+    pub(crate) referer: Vec<u8>,
     /// Of the trace that the request is a part of.
-    pub(super) trace_id: Vec<u8>,
+    pub(crate) trace_id: Vec<u8>,
 }
 
 impl Asked {
     /// The version as a request line has it.
-    pub(super) const fn protocol(&self) -> &'static str {
+    pub(crate) const fn protocol(&self) -> &'static str {
         match self.version {
             _ if self.http2 => "HTTP/2.0",
             Version::Http10 => "HTTP/1.0",
@@ -68,17 +71,17 @@ impl Asked {
 
 /// A try of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Attempt {
-    pub(super) endpoint: Arc<str>,
-    pub(super) started: Nanos,
+pub(crate) struct Attempt {
+    pub(crate) endpoint: Arc<str>,
+    pub(crate) started: Nanos,
     /// How long a connection took; zero when one was kept.
-    pub(super) connect: Nanos,
-    pub(super) first_byte: Option<Nanos>,
+    pub(crate) connect: Nanos,
+    pub(crate) first_byte: Option<Nanos>,
     /// None while it goes on.
-    pub(super) total: Option<Nanos>,
+    pub(crate) total: Option<Nanos>,
     /// Of the answer, also of one that was given up for another try.
-    pub(super) status: Option<u16>,
-    pub(super) error: Option<&'static str>,
+    pub(crate) status: Option<u16>,
+    pub(crate) error: Option<&'static str>,
 }
 
 /// Where an error comes from.
@@ -90,7 +93,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Endpoint => "endpoint",
@@ -99,7 +102,7 @@ impl Source {
     }
 
     /// Who is the cause of an answer of the gateway's own.
-    pub(super) const fn of(error: ProxyError) -> Self {
+    pub(crate) const fn of(error: ProxyError) -> Self {
         match error {
             ProxyError::HttpRequestError | ProxyError::HttpRequestDenied => Self::Client,
             ProxyError::ConnectionLimitReached
@@ -113,7 +116,7 @@ impl Source {
 
 impl Line<'_> {
     /// What was spoken; none when that could not be read.
-    pub(super) fn protocol(&self) -> Option<&'static str> {
+    pub(crate) fn protocol(&self) -> Option<&'static str> {
         match self.asked {
             _ if self.is_connection => Some("tcp"),
             asked => asked.map(Asked::protocol),
@@ -121,12 +124,12 @@ impl Line<'_> {
     }
 
     /// The endpoint that was heard last.
-    pub(super) fn endpoint(&self) -> Option<&str> {
+    pub(crate) fn endpoint(&self) -> Option<&str> {
         self.heard.map(|attempt| &*attempt.endpoint)
     }
 
     /// How long the connection to it took.
-    pub(super) fn connect(&self) -> Nanos {
+    pub(crate) fn connect(&self) -> Nanos {
         self.heard.map_or(Nanos(0), |attempt| attempt.connect)
     }
 }
@@ -176,6 +179,7 @@ pub(super) mod tests {
 
     pub(crate) fn line<'a>(asked: Option<&'a Asked>, attempts: &'a [Attempt]) -> Line<'a> {
         Line {
+            started: Nanos(7_000),
             time: UNIX_EPOCH + Duration::from_millis(1_796_023_444_050),
             request_id: "id\"1",
             listener: "web",

@@ -11,6 +11,8 @@ mod line;
 mod notes;
 mod writer;
 
-pub(crate) use line::Source;
+#[cfg(feature = "otlp")]
+pub(crate) use line::Attempt;
+pub(crate) use line::{Line, Source};
 pub(crate) use notes::{Ending, Noted, Notes};
 pub(crate) use writer::{AccessLog, AccessWriter, Sample};

@@ -11,6 +11,7 @@ use evenkeel_http1::{ProxyError, RequestHead};
 use super::AccessWriter;
 use super::line::{Asked, Attempt, Line, Source};
 use crate::clock::{duration, time_of_day};
+use crate::span::{Context, Parent, SpanWriter, trace_digits};
 
 /// The status of a request whose client left before it got one; no answer has it, and log readers
 /// know it from nginx.
@@ -21,6 +22,8 @@ const CLIENT_LEFT: u16 = 499;
 pub(crate) struct Notes {
     /// The request in hand is logged.
     wanted: bool,
+    /// The span of the request in hand, if it is in a trace that is recorded.
+    span: Option<Context>,
     /// Its head has been read.
     begun: bool,
     /// It is no request, but a connection whose bytes are passed on.
@@ -42,9 +45,15 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Notes what is asked for.
-    pub(crate) fn begin(&mut self, head: &RequestHead<'_, '_>, http2: bool, wanted: bool) {
-        (self.begun, self.wanted) = (true, wanted);
-        if !wanted {
+    pub(crate) fn begin(
+        &mut self,
+        head: &RequestHead<'_, '_>,
+        http2: bool,
+        wanted: bool,
+        span: Option<Context>,
+    ) {
+        (self.begun, self.wanted, self.span) = (true, wanted, span);
+        if !wanted && span.is_none() {
             return;
         }
         let asked = &mut self.asked;
@@ -53,8 +62,15 @@ impl Notes {
         replace(&mut asked.host, head.authority().map(str::as_bytes));
         replace(&mut asked.user_agent, head.field("user-agent"));
         replace(&mut asked.referer, head.field("referer"));
-        let parent = head.field("traceparent");
-        replace(&mut asked.trace_id, parent.and_then(trace_id));
+        let trace = match span {
+            Some(span) => Some(span.trace),
+            None => head.field("traceparent").and_then(trace_of),
+        };
+        let digits = trace.map(trace_digits);
+        replace(
+            &mut asked.trace_id,
+            digits.as_ref().map(|digits| &digits[..]),
+        );
         (asked.version, asked.http2) = (head.version, http2);
     }
 
@@ -172,11 +188,25 @@ impl Notes {
         self.begun
     }
 
-    /// Writes the line of the request, if it is logged, and is ready for the next one.
-    pub(crate) fn finish(&mut self, log: &AccessWriter, ending: &Ending<'_>) {
-        if self.wanted || !self.begun {
+    /// Writes the line of the request, if it is logged, and its spans, if it has any; and is ready for the
+    /// next one.
+    pub(crate) fn finish(
+        &mut self,
+        log: Option<&AccessWriter>,
+        spans: Option<&SpanWriter>,
+        ending: &Ending<'_>,
+    ) {
+        let log = log.filter(|_| self.wanted || !self.begun);
+        let spans = spans.zip(self.span.take());
+        if log.is_some() || spans.is_some() {
             self.end_attempts(ending.now);
-            self.write(log, ending);
+            let line = self.line(ending);
+            if let Some(log) = log {
+                log.write(&line);
+            }
+            if let Some((spans, span)) = spans {
+                spans.write(&line, &span);
+            }
         }
         (self.begun, self.wanted, self.is_connection) = (false, false, false);
         self.attempts.clear();
@@ -194,7 +224,7 @@ impl Notes {
         }
     }
 
-    fn write(&self, log: &AccessWriter, ending: &Ending<'_>) {
+    fn line<'a>(&'a self, ending: &'a Ending<'_>) -> Line<'a> {
         let started = if self.begun { self.started } else { ending.now };
         let total = ending.now.since(started);
         let first = self.attempts.first();
@@ -203,8 +233,9 @@ impl Notes {
             let since = attempt.started.since(started);
             attempt.first_byte.map(|span| since + span)
         });
-        log.write(&Line {
+        Line {
             time: time_of_day() - duration(total),
+            started,
             request_id: ending.request_id,
             listener: ending.listener,
             client: ending.client,
@@ -225,7 +256,7 @@ impl Notes {
             queue: first.map_or(total, |attempt| attempt.started.since(started)),
             first_byte,
             total,
-        });
+        }
     }
 }
 
@@ -239,18 +270,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) bytes_in: u64,
 }
 
-/// The id of the trace that a `traceparent` names (W3C Trace Context section 3.2); none when it is not
-/// of that form.
-fn trace_id(parent: &[u8]) -> Option<&[u8]> {
-    let (version, rest) = parent.split_at_checked(2)?;
-    let id = rest.strip_prefix(b"-")?.get(..32)?;
-    let ends = rest.get(33) == Some(&b'-');
-    let is_hex = |bytes: &[u8]| {
-        let hex = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
-        bytes.iter().all(hex)
-    };
-    let is_one = ends && is_hex(version) && is_hex(id) && version != b"ff";
-    (is_one && id.iter().any(|byte| *byte != b'0')).then_some(id)
+fn trace_of(parent: &[u8]) -> Option<u128> {
+    Parent::read(parent).map(|parent| parent.trace)
 }
 
 fn replace(text: &mut Vec<u8>, with: Option<&[u8]>) {
@@ -273,36 +294,6 @@ impl Noted {
     pub(crate) fn note(&self, note: impl FnOnce(&mut Notes)) {
         if let Some(notes) = &self.0 {
             note(&mut notes.borrow_mut());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trace_has_an_id_of_32_digits() {
-        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
-        for (parent, expected) in [
-            (format!("00-{id}-00f067aa0ba902b7-01"), Some(id)),
-            (
-                format!("cc-{id}-00f067aa0ba902b7-01-what-the-future-will-be-like"),
-                Some(id),
-            ),
-            (format!("ff-{id}-00f067aa0ba902b7-01"), None),
-            (
-                format!("00-{}-00f067aa0ba902b7-01", id.to_uppercase()),
-                None,
-            ),
-            (format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)), None),
-            (format!("00-{id}0-00f067aa0ba902b7-01"), None),
-            (format!("00-{id}"), None),
-            ("0".to_owned(), None),
-            (String::new(), None),
-        ] {
-            let found = trace_id(parent.as_bytes());
-            assert_eq!(found, expected.map(str::as_bytes), "{parent}");
         }
     }
 }

@@ -67,10 +67,7 @@ pub(crate) fn serve(
         alarm: worker.alarms.alarm(),
         peer: Box::default(),
         request_id: String::new(),
-        notes: match &worker.access {
-            Some(_) => Noted::on(),
-            None => Noted::default(),
-        },
+        notes: worker.notes(),
         trace: Trace::new(worker.recorder.as_ref()),
         ended: false,
         switched: None,
@@ -177,10 +174,7 @@ impl Client {
             trusted: self.trusted,
             trace: Trace::new(worker.recorder.as_ref()),
             proto: self.proto,
-            notes: match &worker.access {
-                Some(_) => Noted::on(),
-                None => Noted::default(),
-            },
+            notes: worker.notes(),
             ended: false,
             switched: None,
         }
@@ -371,9 +365,6 @@ impl Client {
     #[inline]
     pub(super) fn log_request(&self, bytes_in: u64) {
         self.notes.note(|notes| {
-            let Some(log) = &self.worker.access else {
-                return;
-            };
             let ending = Ending {
                 now: self.worker.now(),
                 request_id: &self.request_id,
@@ -381,7 +372,11 @@ impl Client {
                 client: self.address.map(|peer| peer.ip()),
                 bytes_in,
             };
-            notes.finish(log, &ending);
+            notes.finish(
+                self.worker.access.as_ref(),
+                self.worker.spans.as_ref(),
+                &ending,
+            );
         });
     }
 

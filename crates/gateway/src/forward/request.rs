@@ -9,6 +9,7 @@ use super::retry::Repeatable;
 use crate::access::Notes;
 use crate::cluster::Policies;
 use crate::route::{Destination, Way};
+use crate::span::Text;
 use crate::stream::Stream;
 use crate::upstream::Silence;
 use crate::worker::Entry;
@@ -81,12 +82,7 @@ impl Request {
             Some(given) => id.push_str(given),
             None => worker.make_request_id(id),
         }
-        client.notes.note(|notes| {
-            let log = worker.access.as_ref();
-            let wanted = log.is_some_and(|log| log.wants(id));
-            let http2 = matches!(client.stream, Stream::Incoming(_));
-            notes.begin(&head, http2, wanted);
-        });
+        let parent = begin_notes(client, &head);
         if let Some(recorder) = &worker.recorder
             && let Some(header) = recorder.header()
             && head.field(header).is_some()
@@ -99,9 +95,10 @@ impl Request {
             client: &client.peer,
             proto: client.proto,
             trusted: client.trusted,
-            request_id: id,
+            request_id: &client.request_id,
             fallback_host: "localhost",
             upgrade: upgrade.is_some(),
+            trace: parent.as_ref().map(Text::as_str),
             ..Forward::default()
         };
         let encoding = self
@@ -221,6 +218,22 @@ impl Request {
     pub(super) fn is_read(&self) -> bool {
         self.upload.is_staged()
     }
+}
+
+/// Begins the notes of a request, if anybody wants them; and says what its `traceparent` is from here on, if it
+/// is in a trace that we record.
+#[inline]
+fn begin_notes(client: &Client, head: &RequestHead<'_, '_>) -> Option<Text> {
+    let (worker, id) = (&client.worker, &client.request_id);
+    let spans = worker.spans.as_ref();
+    let span = spans.and_then(|spans| spans.enter(head.field("traceparent"), id));
+    client.notes.note(|notes| {
+        let log = worker.access.as_ref();
+        let wanted = log.is_some_and(|log| log.wants(id));
+        let http2 = matches!(client.stream, Stream::Incoming(_));
+        notes.begin(head, http2, wanted, span);
+    });
+    span.map(|span| span.text())
 }
 
 /// What the client is told of a body of its own that did not get through.

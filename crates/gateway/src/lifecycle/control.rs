@@ -16,6 +16,7 @@ use crate::discovery::{keep, tell_accepted};
 use crate::event::{Event, EventKind, Events};
 use crate::listener::Listener;
 use crate::log::LineFile;
+use crate::span::Spans;
 use crate::worker::Command;
 
 /// How long a change waits for a worker that does not come round to it.
@@ -94,6 +95,12 @@ impl Control {
         let receipts = self.shared.receipts.iter();
         let decision = receipts.filter_map(|receipts| receipts.file.as_ref());
         access.chain(decision).map(Arc::clone).collect()
+    }
+
+    /// How many spans of requests were lost on their way to a collector.
+    #[must_use]
+    pub fn spans_dropped(&self) -> u64 {
+        self.shared.spans.as_ref().map_or(0, Spans::dropped)
     }
 
     /// What would be decided now for a request with this key: a receipt with every endpoint. Nothing

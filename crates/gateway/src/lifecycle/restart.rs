@@ -29,11 +29,13 @@ pub enum Task {
     Notices,
     /// Asks sources for endpoints.
     Discovery,
+    /// Sends spans to a collector.
+    Spans,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Resolver,
         Self::Latencies,
         Self::Weights,
@@ -41,6 +43,7 @@ impl Task {
         Self::Health,
         Self::Notices,
         Self::Discovery,
+        Self::Spans,
     ];
 
     /// The label value.
@@ -54,6 +57,7 @@ impl Task {
             Self::Health => "health",
             Self::Notices => "notices",
             Self::Discovery => "discovery",
+            Self::Spans => "spans",
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::cluster::Site;
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
+use crate::span::Spans;
 use crate::upstream::Resolver;
 
 /// What all threads of a gateway share; nothing here is written on the path of a request.
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) store: Option<Store>,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessLog>,
+    /// Spans of requests on their way to a collector, if there is one.
+    pub(crate) spans: Option<Spans>,
     /// Receipts of decisions, if any are kept.
     pub(crate) receipts: Option<Arc<Receipts>>,
     /// Held while a reload is under way.

@@ -27,6 +27,7 @@ use crate::listener::{self, Bound, Door};
 use crate::notify::notify;
 use crate::probe::watch;
 use crate::report::follow_weights;
+use crate::span::Spans;
 use crate::tls::{TlsError, TlsSettings, follow_files};
 use crate::upstream::{FIRST_LOOKUP, Resolver};
 use crate::worker::{self, Command, Sockets, WorkerHandle};
@@ -63,6 +64,9 @@ pub enum StartError {
         /// Why not.
         error: io::Error,
     },
+    /// Spans cannot be sent.
+    #[error("log.trace: {0}")]
+    Trace(&'static str),
     /// A file of TLS cannot be used.
     #[error("{whose}: {error}")]
     Tls {
@@ -102,6 +106,7 @@ impl Gateway {
         let site = Arc::new(Site::new(&config.runtime, clock, seed));
         let clusters = clusters(config, &site, &tls)?;
         let access = access_log(config, clock)?;
+        let spans = spans(config)?;
         let receipts = receipts(config, clock)?;
         let (doors, sockets) = listen(config, count)?;
         let listeners = doors.len();
@@ -110,6 +115,7 @@ impl Gateway {
         let shared = Arc::new(Shared {
             clock,
             access,
+            spans,
             receipts,
             seed,
             resolver: Resolver::new(Arc::clone(&plan)),
@@ -145,13 +151,17 @@ impl Gateway {
         })
     }
 
-    /// Reads the files that a configuration names for TLS, as a start would.
+    /// Reads the files that a configuration names for TLS, as a start would, and looks whether this build can
+    /// do what it asks for.
     ///
     /// # Errors
     ///
-    /// When one cannot be used, or a key is not that of its certificate.
+    /// When one cannot be used, a key is not that of its certificate, or spans are to be sent by a build
+    /// that sends none.
     pub fn check_files(config: &Config) -> Result<(), StartError> {
-        TlsSettings::load(config, &TlsSettings::default()).map(|_| ())
+        spans(config)?;
+        TlsSettings::load(config, &TlsSettings::default())?;
+        Ok(())
     }
 
     /// The hold by which it is seen and steered.
@@ -202,6 +212,9 @@ impl Gateway {
         for log in self.control.logs() {
             log.close().await;
         }
+        if let Some(spans) = &self.shared.spans {
+            spans.close().await;
+        }
     }
 }
 
@@ -232,6 +245,15 @@ async fn mind(minded: Arc<Shared>) {
         restarts.keep(Task::Health, || watch(shared())),
         restarts.keep(Task::Notices, || notify(shared())),
         restarts.keep(Task::Discovery, || discover(shared())),
+        restarts.keep(Task::Spans, || {
+            let shared = shared();
+            async move {
+                match &shared.spans {
+                    Some(spans) => spans.run().await,
+                    None => std::future::pending().await,
+                }
+            }
+        }),
     );
 }
 
@@ -257,6 +279,14 @@ fn access_log(config: &Config, clock: Clock) -> Result<Option<AccessLog>, StartE
         })
     });
     opened.transpose()
+}
+
+fn spans(config: &Config) -> Result<Option<Spans>, StartError> {
+    let wanted = config.log.trace.as_ref();
+    wanted
+        .map(Spans::open)
+        .transpose()
+        .map_err(StartError::Trace)
 }
 
 fn receipts(config: &Config, clock: Clock) -> Result<Option<Arc<Receipts>>, StartError> {

@@ -17,6 +17,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::event::{Event, Missed, Subscription};
 use crate::lifecycle::Shared;
+#[cfg(feature = "otlp")]
+pub(crate) use post::place;
 use post::post;
 
 /// How often the configuration is looked at.

@@ -19,7 +19,7 @@ pub(super) async fn post(url: &HookUrl, events: &[Arc<Event>], lost: u64) -> Res
     let stream = stream.map_err(|error| format!("no connection: {error}"))?;
     let body = serde_json::to_string(events).map_err(|error| error.to_string())?;
     let request = request(url, &body, lost);
-    let answer = call(&mut Wire::Plain(stream), &request, false).await?;
+    let answer = call(&mut Wire::Plain(stream), request.as_bytes(), false).await?;
     match answer.status {
         200..=299 => Ok(()),
         status => Err(format!("it answered {status}")),
@@ -41,7 +41,12 @@ fn request(url: &HookUrl, body: &str, lost: u64) -> String {
     )
 }
 
-async fn place(address: &Address) -> Result<Place, String> {
+/// Where an address of a URL is.
+///
+/// # Errors
+///
+/// When its name has no address, in a line.
+pub(crate) async fn place(address: &Address) -> Result<Place, String> {
     Ok(match address {
         Address::Ip(address) => Place::Tcp(*address),
         Address::Unix(path) => Place::Unix(path.as_path().into()),

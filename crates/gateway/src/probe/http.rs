@@ -14,7 +14,12 @@ const BODY_MAX: usize = 64 << 10;
 ///
 /// What is wrong with the endpoint, in a line.
 pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result<Vec<u8>, String> {
-    let answer = call(&mut wire, &request(probe, host), &*probe.method == "HEAD").await?;
+    let answer = call(
+        &mut wire,
+        request(probe, host).as_bytes(),
+        &*probe.method == "HEAD",
+    )
+    .await?;
     judge(probe, &answer)?;
     Ok(answer.body)
 }
@@ -24,8 +29,8 @@ pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result
 /// # Errors
 ///
 /// What went wrong, in a line.
-pub(crate) async fn call(wire: &mut Wire, request: &str, head: bool) -> Result<Answer, String> {
-    let sent = wire.write_all(request.as_bytes()).await;
+pub(crate) async fn call(wire: &mut Wire, request: &[u8], head: bool) -> Result<Answer, String> {
+    let sent = wire.write_all(request).await;
     sent.map_err(|error| format!("the request was not taken: {error}"))?;
     read(wire, head).await
 }

@@ -13,17 +13,21 @@ use std::sync::Arc;
 
 use evenkeel_core::{Nanos, Rng};
 
-use crate::access::{AccessLog, AccessWriter};
+use crate::access::{AccessLog, AccessWriter, Noted};
 use crate::clock::Clock;
 use crate::decision::Recorder;
 use crate::lifecycle::{Plan, Shared};
 use crate::report::ask;
 use crate::route::PathBuffers;
+use crate::span::SpanWriter;
 
 pub(crate) use cluster::{ClusterWorker, WorkerView};
 pub(crate) use plan::{Entry, WorkerPlan};
 pub(crate) use run::{Command, Sockets, WorkerHandle, spawn};
 pub(crate) use shadows::ShadowLeases;
+
+/// Makes the ids of spans differ between workers, and from what else is drawn.
+const SPAN_SEEDS: u64 = 0xD6E8_FEB8_6659_FD93;
 
 /// What all connections of a worker share; nothing here is seen by another thread.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub(crate) struct Worker {
     rng: RefCell<Rng>,
     /// The log of requests, if there is one.
     pub(crate) access: Option<AccessWriter>,
+    /// Where spans of requests go, if they do.
+    pub(crate) spans: Option<SpanWriter>,
     /// What keeps receipts of decisions, if anything does.
     pub(crate) recorder: Option<Rc<Recorder>>,
 }
@@ -60,6 +66,9 @@ impl Worker {
             plan: RefCell::new(Rc::new(plan)),
             number,
             access: shared.access.as_ref().and_then(AccessLog::writer),
+            spans: shared.spans.as_ref().and_then(|spans| {
+                spans.writer(shared.seed ^ u64::from(number).wrapping_mul(SPAN_SEEDS))
+            }),
             recorder: shared
                 .receipts
                 .as_ref()
@@ -89,6 +98,15 @@ impl Worker {
         ((u128::from(bits) * u128::from(parts)) >> 64) as u32
     }
 
+    /// Where what happens to requests is noted, if anybody wants to know.
+    pub(crate) fn notes(&self) -> Noted {
+        if self.access.is_some() || self.spans.is_some() {
+            Noted::on()
+        } else {
+            Noted::default()
+        }
+    }
+
     /// Appends a new request id: 128 random bits in hexadecimal.
     pub(crate) fn make_request_id(&self, out: &mut String) {
         let mut rng = self.rng.borrow_mut();
@@ -116,6 +134,9 @@ impl Worker {
     fn flush_logs(&self) {
         if let Some(log) = &self.access {
             log.flush();
+        }
+        if let Some(spans) = &self.spans {
+            spans.flush();
         }
         if let Some(recorder) = &self.recorder {
             recorder.flush();
@@ -167,7 +188,7 @@ impl Worker {
 
 /// The digits of a number, all sixteen: four bits each in a byte of their own, and what lies above
 /// nine moved on to the letters.
-fn hexadecimal(word: u64) -> [u8; 16] {
+pub(crate) fn hexadecimal(word: u64) -> [u8; 16] {
     const ONES: u128 = u128::from_ne_bytes([1; 16]);
     let mut spread = u128::from(word);
     for (shift, mask) in [

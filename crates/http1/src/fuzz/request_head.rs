@@ -21,6 +21,7 @@ const WAYS: [Forward<'static>; 3] = [
         host: None,
         target: None,
         upgrade: false,
+        trace: None,
         edit: NO_EDIT,
     },
     Forward {
@@ -32,6 +33,7 @@ const WAYS: [Forward<'static>; 3] = [
         host: None,
         target: None,
         upgrade: true,
+        trace: Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
         edit: NO_EDIT,
     },
     Forward {
@@ -43,6 +45,7 @@ const WAYS: [Forward<'static>; 3] = [
         host: Some("other"),
         target: Some(b"/other"),
         upgrade: true,
+        trace: None,
         edit: Edit {
             remove: &["accept", "content-length"],
             set: &[("x-set", "1"), ("transfer-encoding", "chunked")],
@@ -170,6 +173,10 @@ fn assert_forwarded(head: &RequestHead<'_, '_>, received: &Head<'_>, via: &Forwa
         !via.edit
             .drops(std::str::from_utf8(name).unwrap_or_default())
     });
+    if let Some(trace) = via.trace {
+        expected.retain(|(name, _)| !name.eq_ignore_ascii_case(b"traceparent"));
+        expected.push((&b"traceparent"[..], trace.as_bytes()));
+    }
     if !via.edit.add.is_empty() {
         expected.extend([(&b"x-set"[..], &b"1"[..]), (&b"x-add"[..], &b"2"[..])]);
     }

@@ -31,6 +31,7 @@ pub(crate) const VIA: Forward<'static> = Forward {
     host: None,
     target: None,
     upgrade: false,
+    trace: None,
     edit: evenkeel_http1::Edit {
         remove: &[],
         set: &[],
