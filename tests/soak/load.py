@@ -7,9 +7,12 @@ import itertools
 import random
 import socket
 import struct
+import time
 
 # How long a client waits for what must come, far longer than it takes on a busy machine.
 PATIENCE = 60
+# How long an endpoint that died is away at most.
+DYING = 1.5
 KEPT = 32
 SLOW = 6
 KINDS = [("GET", "small", 60), ("GET", "slow", 6), ("GET", "drip", 2), ("GET", "big", 4),
@@ -36,6 +39,7 @@ class Load:
         self.numbers = itertools.count()
         self.count = collections.Counter()
         self.failed = collections.Counter()
+        self.deaths = []
         self.stopping = False
 
     async def run(self, seconds):
@@ -75,12 +79,13 @@ class Load:
     async def ask(self, connection, method, kind):
         """One request and its answer; whether the connection can be used again."""
         self.count[method] += 1
+        begin = time.monotonic()
         reader, writer = connection
         target = f"/{kind}/{next(self.numbers)}"
         try:
             writer.write(request(method, target))
             async with asyncio.timeout(PATIENCE):
-                status, goes_on = await read_answer(reader, method)
+                status, why, goes_on = await read_answer(reader, method)
         except TimeoutError:
             self.failed[f"{method} without an answer for {PATIENCE} s"] += 1
             return False
@@ -88,8 +93,17 @@ class Load:
             self.note_broken(method, broken)
             return False
         if status != 200:
-            self.failed[f"{method} {status}"] += 1
+            self.note_failure(f"{method} {status} {why}", begin)
         return goes_on
+
+    def note_failure(self, what, begin):
+        """A request that two endpoints died under, or more, may have been to all that were left: one
+        is not in the variant, one is ejected for an earlier death."""
+        struck = sum(death > begin - DYING for death in self.deaths)
+        if struck > 1:
+            self.count["struck twice"] += 1
+        else:
+            self.failed[what] += 1
 
     def note_broken(self, method, broken):
         """An answer that was cut is its endpoint's end; one that never began is the gateway's."""
@@ -129,6 +143,7 @@ class Load:
         while not self.stopping:
             self.count["sent slowly"] += 1
             reader, writer = await self.connect()
+            begin = time.monotonic()
             head = f"PUT /small/{next(self.numbers)} HTTP/1.1\r\nHost: soak\r\n"
             writer.write(f"{head}Content-Length: 20\r\n\r\n".encode())
             with contextlib.suppress(ConnectionError):
@@ -137,9 +152,9 @@ class Load:
                     writer.write(b"d")
             try:
                 async with asyncio.timeout(PATIENCE):
-                    status, _ = await read_answer(reader, "PUT")
+                    status, why, _ = await read_answer(reader, "PUT")
                 if status != 200:
-                    self.failed[f"PUT sent slowly {status}"] += 1
+                    self.note_failure(f"PUT sent slowly {status} {why}", begin)
             except (Broken, TimeoutError) as error:
                 self.failed[f"PUT sent slowly {error!r}"] += 1
             writer.transport.abort()
@@ -157,7 +172,7 @@ def request(method, target):
 
 
 async def read_answer(reader, method):
-    """Reads an answer: its status, and whether the connection goes on."""
+    """Reads an answer: its status, what the gateway says of it, and whether the connection goes on."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
     except (asyncio.IncompleteReadError, OSError) as error:
@@ -166,7 +181,8 @@ async def read_answer(reader, method):
         await read_body(reader, head, method)
     except (asyncio.IncompleteReadError, OSError):
         raise Broken(True) from None
-    return int(head[9:12]), b"\r\nconnection: close" not in head
+    why = head.partition(b"\r\nproxy-status: ")[2].partition(b"\r\n")[0].decode()
+    return int(head[9:12]), why, b"\r\nconnection: close" not in head
 
 
 async def read_body(reader, head, method):

@@ -15,7 +15,7 @@ import time
 
 from endpoint import Endpoint
 from gateway import Gateway
-from load import Load
+from load import DYING, Load
 
 NAMES = "abcd"
 # What memory may grow by: allocators keep some of what was used at the busiest moment, and up to
@@ -24,7 +24,7 @@ MEMORY_FACTOR, MEMORY_MIB = 1.3, 24
 SETTLE_SECONDS = 60
 
 
-async def trouble(gateway, endpoints, count):
+async def trouble(gateway, endpoints, load, count):
     """Until it is cancelled: endpoints die and return one by one, the configuration changes, an
     operator drains."""
     while True:
@@ -33,9 +33,10 @@ async def trouble(gateway, endpoints, count):
         count[what] = count.get(what, 0) + 1
         if what == "death":
             victim = random.choice(endpoints)
+            load.deaths.append(time.monotonic())
             victim.die()
             try:
-                await asyncio.sleep(random.uniform(0.1, 1.5))
+                await asyncio.sleep(random.uniform(0.1, DYING))
             finally:
                 await victim.start()
         elif what == "reload":
@@ -81,7 +82,7 @@ async def soak(gateway, endpoints, load, seconds):
     await settle(gateway)
     before = await idle(gateway)
     count, samples = {}, []
-    beside = [asyncio.create_task(trouble(gateway, endpoints, count)),
+    beside = [asyncio.create_task(trouble(gateway, endpoints, load, count)),
               asyncio.create_task(watch(gateway, samples, max(0.5, seconds / 40)))]
     start = time.monotonic()
     try:
