@@ -30,7 +30,7 @@ impl From<Code> for ExitCode {
 /// Why a command ends before it has done what it was asked.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    code: Code,
+    code: ExitCode,
     words: Option<String>,
 }
 
@@ -53,12 +53,23 @@ impl Failure {
 
     /// Everything has been said already.
     pub(crate) fn silent(code: Code) -> Self {
-        Self { code, words: None }
+        Self {
+            code: code.into(),
+            words: None,
+        }
+    }
+
+    /// A program that was run ended so, and has said why.
+    pub(crate) fn of_program(code: u8) -> Self {
+        Self {
+            code: code.into(),
+            words: None,
+        }
     }
 
     fn new(code: Code, words: impl Display) -> Self {
         Self {
-            code,
+            code: code.into(),
             words: Some(words.to_string()),
         }
     }
@@ -76,7 +87,7 @@ impl Failure {
             // Where nobody listens there is nothing to say.
             let _ = writeln!(std::io::stderr(), "evenkeel: {line}");
         }
-        self.code.into()
+        self.code
     }
 }
 

@@ -104,24 +104,10 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         ("notify", _) => format!("{listener}[[notify]]\nurl = \"http://a/\"\n{pair}\n"),
         ("log.trace", "url") => format!("{listener}[log.trace]\n{pair}\n"),
         ("log.trace", _) => format!("{listener}[log.trace]\nurl = \"http://a/\"\n{pair}\n"),
-        ("cluster.*.discovery", "type") => {
-            format!("{listener}[cluster.web.discovery]\npath = \"a\"\n{pair}\n")
-        }
-        ("cluster.*.discovery", "name" | "record" | "resolver") => {
-            let needed = "type = \"dns\"\nport = 1\n";
-            let named = if name == "name" { "" } else { "name = \"a\"\n" };
-            format!("{listener}[cluster.web.discovery]\n{needed}{named}{pair}\n")
-        }
-        ("cluster.*.discovery", "port") => {
-            let needed = "type = \"dns\"\nname = \"a\"\n";
-            format!("{listener}[cluster.web.discovery]\n{needed}{pair}\n")
-        }
-        ("cluster.*.discovery", "path") => {
-            format!("{listener}[cluster.web.discovery]\ntype = \"file\"\n{pair}\n")
-        }
-        ("cluster.*.discovery", _) => {
-            let needed = "type = \"file\"\npath = \"a\"\n";
-            format!("{listener}[cluster.web.discovery]\n{needed}{pair}\n")
+        ("cluster.*.discovery", _) => format!("{listener}{}", source_with(name, &pair)),
+        ("cluster.*.discovery.tls", _) => {
+            let needed = "type = \"consul\"\nservice = \"a\"\naddress = \"https://a\"\n";
+            format!("{listener}[cluster.web.discovery]\n{needed}tls = {{ {pair} }}\n")
         }
         ("cluster.*.endpoints", "address") => {
             format!("{listener}[cluster.web]\nendpoints = [{{ {pair} }}]\n")
@@ -131,6 +117,24 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         }
         _ => format!("{listener}[{}]\n{pair}\n", parent.replace('*', "web")),
     }
+}
+
+/// A source of a kind that has this key.
+fn source_with(name: &str, pair: &str) -> String {
+    let needed = match name {
+        "type" => "path = \"a\"",
+        "name" => "type = \"dns\"\nport = 1",
+        "record" | "resolver" => "type = \"dns\"\nport = 1\nname = \"a\"",
+        "port" => "type = \"dns\"\nname = \"a\"",
+        "endpoints" => "type = \"etcd\"",
+        "prefix" | "user" | "password_file" => "type = \"etcd\"\nendpoints = [\"http://a\"]",
+        "service" => "type = \"consul\"",
+        "address" | "tag" | "datacenter" | "tls" => "type = \"consul\"\nservice = \"a\"",
+        "namespace" | "token_file" => "type = \"kubernetes\"\nservice = \"a\"",
+        "path" => "type = \"file\"",
+        _ => "type = \"file\"\npath = \"a\"",
+    };
+    format!("[cluster.web.discovery]\n{needed}\n{pair}\n")
 }
 
 proptest! {

@@ -45,7 +45,10 @@ pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Level, Log, LogFormat, Notify,
     Runtime, Token, TraceLog, Workers,
 };
-pub use model::discovery::{Discovery, DiscoverySource, DnsNames, DnsRecord};
+pub use model::discovery::{
+    ConsulService, Credentials, Discovery, DiscoverySource, DnsNames, DnsRecord, EtcdKeys,
+    EtcdPlace, KubernetesService,
+};
 pub use model::hash::KeyRules;
 pub use model::health::{HealthCheck, HttpProbe, Pattern, Probe};
 pub use model::listener::{Limits, Listener, Protocol};
@@ -75,5 +78,5 @@ pub use value::size::parse_size;
 pub use value::statuses::Statuses;
 pub use value::text::{NAME_BYTES_MAX, check_name};
 pub use value::traffic::{Arrival, Arrivals, Keys};
-pub use value::url::HookUrl;
+pub use value::url::{HookUrl, RegistryUrl, parse_registry_url};
 pub use value::weight::{WEIGHT_MAX, check_weight, parse_weight};

@@ -86,7 +86,7 @@ fn value(key: &Key) -> Value {
         Kind::KeySources => list_of(key_source::PATTERN),
         Kind::Events => json!({ "type": "array", "items": { "enum": EVENTS } }),
         Kind::OneOf(numbers) => json!({ "enum": numbers }),
-        Kind::FieldNames | Kind::Methods | Kind::Networks => {
+        Kind::FieldNames | Kind::Methods | Kind::Networks | Kind::Urls => {
             json!({ "type": "array", "items": { "type": "string" } })
         }
         Kind::Split => {

@@ -10,10 +10,14 @@
 #![deny(missing_docs)]
 
 mod backoff;
+mod consul;
 mod dns;
 mod entries;
+pub mod etcd;
 mod file;
 mod guard;
+mod http;
+mod kubernetes;
 mod listing;
 mod source;
 mod store;

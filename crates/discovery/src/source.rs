@@ -2,8 +2,11 @@
 
 use evenkeel_config::DiscoverySource;
 
+use crate::consul::ConsulSource;
 use crate::dns::DnsSource;
+use crate::etcd::EtcdSource;
 use crate::file::FileSource;
+use crate::kubernetes::KubernetesSource;
 use crate::listing::{Listing, SourceError};
 
 /// Whoever knows endpoints: a stream of whole lists and of reasons why there is none.
@@ -14,6 +17,9 @@ pub struct Source(Kind);
 enum Kind {
     File(FileSource),
     Dns(Box<DnsSource>),
+    Etcd(Box<EtcdSource>),
+    Consul(Box<ConsulSource>),
+    Kubernetes(Box<KubernetesSource>),
 }
 
 impl Source {
@@ -23,16 +29,19 @@ impl Source {
     ///
     /// When it is of a kind that is not known here, or the system names nobody who could be asked.
     pub fn new(source: &DiscoverySource) -> Result<Self, SourceError> {
-        match source {
-            DiscoverySource::File(path) => Ok(Self(Kind::File(FileSource::new(path)))),
-            DiscoverySource::Dns(names) => {
-                DnsSource::new(names).map(|dns| Self(Kind::Dns(Box::new(dns))))
+        Ok(Self(match source {
+            DiscoverySource::File(path) => Kind::File(FileSource::new(path)),
+            DiscoverySource::Dns(names) => Kind::Dns(Box::new(DnsSource::new(names)?)),
+            DiscoverySource::Etcd(keys) => Kind::Etcd(Box::new(EtcdSource::new(keys))),
+            DiscoverySource::Consul(service) => Kind::Consul(Box::new(ConsulSource::new(service))),
+            DiscoverySource::Kubernetes(service) => {
+                Kind::Kubernetes(Box::new(KubernetesSource::new(service)))
             }
             other => {
                 let why = format!("sources of type {:?} are not supported yet", other.kind());
-                Err(SourceError::Nonsense(why))
+                return Err(SourceError::Nonsense(why));
             }
-        }
+        }))
     }
 
     /// Reads the whole list now.
@@ -44,6 +53,9 @@ impl Source {
         match &mut self.0 {
             Kind::File(file) => file.read().await,
             Kind::Dns(dns) => dns.read().await,
+            Kind::Etcd(etcd) => etcd.read().await,
+            Kind::Consul(consul) => consul.read().await,
+            Kind::Kubernetes(kubernetes) => kubernetes.read().await,
         }
     }
 
@@ -60,6 +72,9 @@ impl Source {
         match &mut self.0 {
             Kind::File(file) => file.change().await,
             Kind::Dns(dns) => dns.change().await,
+            Kind::Etcd(etcd) => etcd.change().await,
+            Kind::Consul(consul) => consul.change().await,
+            Kind::Kubernetes(kubernetes) => kubernetes.change().await,
         }
     }
 }

@@ -16,6 +16,7 @@
 mod authority;
 mod client;
 mod deadline;
+mod etcd;
 #[cfg(feature = "gateway")]
 mod gateway;
 mod golden;
@@ -28,6 +29,7 @@ mod upstream;
 pub use authority::Authority;
 pub use client::RawClient;
 pub use deadline::{Deadline, PATIENCE, eventually};
+pub use etcd::Etcd;
 #[cfg(feature = "gateway")]
 pub use gateway::{Gateway, config};
 pub use golden::golden;

@@ -11,6 +11,7 @@ mod man;
 mod receipt_text;
 #[cfg(test)]
 mod reference;
+mod register;
 mod replay;
 mod serve;
 mod sim;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Events(events::Events),
     Explain(explain::Explain),
     Backend(backend::Backend),
+    Register(register::Register),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -72,6 +74,7 @@ pub(crate) fn run(command: Command) -> Outcome {
         Command::Events(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Backend(command) => command.run(),
+        Command::Register(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
     }

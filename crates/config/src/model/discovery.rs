@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+use super::tls::ClusterTls;
+use crate::value::url::RegistryUrl;
 
 /// Where a cluster's endpoints are read from while the gateway runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +46,99 @@ pub enum DiscoverySource {
     File(PathBuf),
     /// A name in DNS.
     Dns(DnsNames),
+    /// Keys of etcd.
+    Etcd(EtcdKeys),
+    /// A service in Consul.
+    Consul(ConsulService),
+    /// A Service in Kubernetes.
+    Kubernetes(KubernetesService),
+}
+
+/// A service in Consul, and whom to ask for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsulService {
+    /// Who is asked.
+    pub address: RegistryUrl,
+    /// The name of the service.
+    pub service: Arc<str>,
+    /// The tag that its instances must have.
+    pub tag: Option<Arc<str>>,
+    /// The datacenter; none: that of whoever is asked.
+    pub datacenter: Option<Arc<str>>,
+    /// A file with a token; it is read for each query.
+    pub token_file: Option<Arc<Path>>,
+    /// What a server with `https` must prove, and what it is shown.
+    pub tls: ClusterTls,
+}
+
+/// A Service in Kubernetes, and whom to ask for its EndpointSlices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubernetesService {
+    /// The API server; none: the one that a pod is told of.
+    pub address: Option<RegistryUrl>,
+    /// The name of the Service.
+    pub service: Arc<str>,
+    /// Its namespace; none: that of the pod.
+    pub namespace: Option<Arc<str>>,
+    /// The port of the pods; none: their only one.
+    pub port: Option<u16>,
+    /// A file with a token, which is read for each call; none: that of the pod.
+    pub token_file: Option<Arc<Path>>,
+    /// What the server must prove, by the authority of the pod when none is named, and what it is shown.
+    pub tls: ClusterTls,
+}
+
+/// Keys of etcd: each one below a prefix is an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdKeys {
+    /// Who is asked.
+    pub place: EtcdPlace,
+    /// What they begin with; it ends with a slash.
+    pub prefix: Arc<str>,
+}
+
+impl EtcdKeys {
+    /// The prefix of a cluster that names none.
+    #[must_use]
+    pub fn default_prefix(cluster: &str) -> String {
+        format!("/evenkeel/clusters/{cluster}/")
+    }
+
+    /// A prefix with the slash at its end: without it, that of `web` would have the keys of `web2` too.
+    #[must_use]
+    pub fn whole_prefix(prefix: &str) -> String {
+        format!("{}/", prefix.trim_end_matches('/'))
+    }
+}
+
+/// An etcd, and how to speak to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdPlace {
+    /// Its members, at least one; another one is asked when one does not answer.
+    pub endpoints: Vec<RegistryUrl>,
+    /// As whom; none: as nobody.
+    pub user: Option<Credentials>,
+    /// What members with `https` must prove, and what they are shown.
+    pub tls: ClusterTls,
+}
+
+impl fmt::Display for EtcdPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, endpoint) in self.endpoints.iter().enumerate() {
+            let between = if index == 0 { "" } else { ", " };
+            write!(f, "{between}{endpoint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A user, and where the password stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// The name.
+    pub user: Arc<str>,
+    /// A file that holds the password; it is read whenever it is needed, so it may be replaced.
+    pub password_file: Arc<Path>,
 }
 
 /// A name in DNS, and whom to ask for it.
@@ -84,6 +180,9 @@ impl DiscoverySource {
         match self {
             Self::File(_) => "file",
             Self::Dns(_) => "dns",
+            Self::Etcd(_) => "etcd",
+            Self::Consul(_) => "consul",
+            Self::Kubernetes(_) => "kubernetes",
         }
     }
 }
@@ -93,6 +192,12 @@ impl fmt::Display for DiscoverySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Consul(of) => write!(f, "consul {} at {}", of.service, of.address),
+            Self::Kubernetes(of) => {
+                let namespace = of.namespace.as_deref().unwrap_or("(that of the pod)");
+                write!(f, "kubernetes {} in {namespace}", of.service)
+            }
+            Self::Etcd(keys) => write!(f, "etcd {} at {}", keys.prefix, keys.place),
             Self::Dns(names) => match names.resolver {
                 Some(server) => write!(f, "dns {} ({}) at {server}", names.name, names.record),
                 None => write!(f, "dns {} ({})", names.name, names.record),

@@ -59,6 +59,8 @@ pub(crate) enum Kind {
     Path,
     /// Where events are posted.
     Url,
+    /// Where the servers of a registry answer.
+    Urls,
     /// A list of events.
     Events,
     /// A method.
@@ -152,6 +154,7 @@ impl fmt::Display for Kind {
             Self::Host => "a host, like \"www.example.com\" or \"*.example.com\"",
             Self::Authority => "a host, like \"api.internal\" or \"api.internal:8080\"",
             Self::Path => "a path, like \"/v1/\"",
+            Self::Urls => "a list of URLs, like [\"http://127.0.0.1:2379\"]",
             Self::Url => "a URL, like \"http://127.0.0.1:9000/hook\"",
             Self::Events => "a list of events, like [\"unhealthy\", \"panic\"]",
             Self::Method => "a method, like \"GET\"",

@@ -243,6 +243,7 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
         kind,
         Kind::KeySources
             | Kind::Networks
+            | Kind::Urls
             | Kind::Endpoints
             | Kind::Strategies
             | Kind::FieldNames

@@ -87,7 +87,7 @@ pub(super) fn policies(
         timeout,
         sticky: sticky(walk, section),
         shadow: strategy::shadows(walk, section),
-        discovery: discovery::discovery(walk, section),
+        discovery: discovery::discovery(walk, section, &name),
         strategy,
         ..Cluster::new(name)
     }

@@ -38,12 +38,17 @@ pub(super) fn cluster(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Clus
     let Sub::Table(section) = walk.table(section, "tls") else {
         return None;
     };
+    Some(client(walk, &section))
+}
+
+/// What servers must prove to us as a client, and what they are shown.
+pub(super) fn client(walk: &mut Walk<'_>, section: &Section<'_>) -> ClusterTls {
     let name = section.get("server_name");
-    Some(ClusterTls {
+    ClusterTls {
         server_name: name.and_then(|entry| walk.parsed(&entry, server_name)),
-        ca: file(walk, &section, "ca", CERTIFICATE),
-        identity: identity(walk, &section, false),
-    })
+        ca: file(walk, section, "ca", CERTIFICATE),
+        identity: identity(walk, section, false),
+    }
 }
 
 /// One host, not a pattern of several.

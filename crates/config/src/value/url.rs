@@ -1,5 +1,6 @@
-//! Where notifications are posted.
+//! URLs: where notifications are posted, and where registries answer.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::address::{Address, parse_address};
@@ -61,9 +62,98 @@ pub(crate) fn parse_hook_url(text: &str) -> Result<HookUrl, Mistake> {
     })
 }
 
+/// Where a server of a registry answers: scheme, host and port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryUrl {
+    /// Whether it speaks TLS.
+    pub is_secured: bool,
+    /// Where to connect to.
+    pub address: Address,
+    /// The host and the port as they are written, for `Host`.
+    pub authority: Arc<str>,
+}
+
+impl fmt::Display for RegistryUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_secured { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority)
+    }
+}
+
+/// Reads the URL of a server of a registry, like `"http://127.0.0.1:2379"`; without a scheme it is `http`.
+///
+/// # Errors
+///
+/// When its scheme is neither `http` nor `https`, it has no host, a user or a path.
+pub fn parse_registry_url(text: &str) -> Result<RegistryUrl, Mistake> {
+    let is_secured = text.starts_with("https://");
+    let plain = match text.strip_prefix("https://") {
+        Some(rest) => format!("http://{}", with_port(rest, 443)),
+        None if !text.contains("://") => format!("http://{text}"),
+        None => text.to_owned(),
+    };
+    let help =
+        "write \"http://HOST:PORT\" or \"https://HOST:PORT\", like \"http://127.0.0.1:2379\"";
+    let url = parse_hook_url(&plain).map_err(|mistake| Mistake::new(mistake.message, help))?;
+    if url.target.len() > 1 {
+        let shown: String = text.chars().take(60).collect();
+        return Err(Mistake::new(format!("the URL {shown:?} has a path"), help));
+    }
+    Ok(RegistryUrl {
+        is_secured,
+        address: url.address,
+        authority: url.authority,
+    })
+}
+
+/// An authority with its port, or this one; a path goes on after it.
+fn with_port(rest: &str, port: u16) -> String {
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    let own = authority.rsplit_once(':');
+    match own.is_some_and(|(_, port)| !port.contains(']')) || authority.is_empty() {
+        true => rest.to_owned(),
+        false => format!("{authority}:{port}{target}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_of_registries_are_read() {
+        let read = |text| {
+            let url = parse_registry_url(text).expect(text);
+            (url.to_string(), url.address.to_string())
+        };
+        let both = |url: &str, address: &str| (url.to_owned(), address.to_owned());
+        assert_eq!(
+            read("http://[::1]:2379"),
+            both("http://[::1]:2379", "[::1]:2379")
+        );
+        assert_eq!(
+            read("https://e.internal/"),
+            both("https://e.internal:443", "e.internal:443")
+        );
+        assert_eq!(
+            read("http://e.internal"),
+            both("http://e.internal", "e.internal:80")
+        );
+        assert_eq!(
+            read("e.internal:2379"),
+            both("http://e.internal:2379", "e.internal:2379")
+        );
+        for wrong in [
+            "",
+            "https://",
+            "https://u@e:1",
+            "http://e:1/x",
+            "etcd://e:1",
+        ] {
+            assert!(parse_registry_url(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn urls_of_http_are_read() {

@@ -497,8 +497,26 @@ pub(super) const CLUSTER: &[Case] = &[
     ("discovery = { type = \"dns\", name = \"_http._tcp.web.\", record = \"SRV\", port = 1 }", &[
         "6:71 error: cluster.web.discovery.port has no effect: SRV records say the port",
     ]),
-    ("discovery = { type = \"consul\", path = \"\" }", &[
-        "6:22 error: cluster.web.discovery.type = \"consul\" is not supported yet",
+    ("[cluster.web.discovery]\ntype = \"etcd\"\nprefix = \"/\"\nuser = \"u\"\npath = \"a\"", &[
+        "6:1 error: cluster.web.discovery has no endpoints",
+        "6:1 error: cluster.web.discovery has no password_file",
+        "8:10 error: cluster.web.discovery.prefix: \"/\" has all keys",
+        "10:1 error: cluster.web.discovery.path is no key of a source of type \"etcd\"",
+    ]),
+    ("discovery = { type = \"etcd\", endpoints = [\"etcd://a:2379/\", \"http://a/b\"] }", &[
+        "6:43 error: cluster.web.discovery.endpoints: the URL \"etcd://a:2379/\" does not begin with \"http://\"",
+        "6:61 error: cluster.web.discovery.endpoints: the URL \"http://a/b\" has a path",
+    ]),
+    ("discovery = { type = \"etcd\", endpoints = [] }", &[
+        "6:42 error: cluster.web.discovery.endpoints is empty",
+    ]),
+    ("discovery = { type = \"consul\", path = \"\", token_file = \"none\" }", &[
+        "6:13 error: cluster.web.discovery has no service",
+        "6:32 error: cluster.web.discovery.path is no key of a source of type \"consul\"",
+        "6:56 error: the file \"none\" of cluster.web.discovery.token_file cannot be used: entity not found",
+    ]),
+    ("discovery = { type = \"kubernetes\", service = \"a\", port = 0 }", &[
+        "6:58 error: cluster.web.discovery.port = 0 is not a whole number from 1 to 65535",
     ]),
     ("sticky = true", &[
         "6:10 error: cluster.web.sticky = true is not a table",

@@ -1,15 +1,19 @@
 //! Where endpoints are read from while the gateway runs.
 
+mod consul;
+mod dns;
+pub(super) mod etcd;
+mod kubernetes;
+
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Mistake;
-use crate::model::discovery::{Discovery, DiscoverySource, DnsNames, DnsRecord};
+use crate::model::discovery::{Discovery, DiscoverySource};
 use crate::raw::descend::Sub;
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
-use crate::value::address::is_host_name;
 
 /// Keys that every source has.
 const SHARED: [&str; 3] = ["type", "refresh", "max_drop"];
@@ -18,11 +22,15 @@ const SHARED: [&str; 3] = ["type", "refresh", "max_drop"];
 const REFRESH: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
 
 /// The discovery of a cluster.
-pub(super) fn discovery(walk: &mut Walk<'_>, cluster: &Section<'_>) -> Option<Discovery> {
+pub(super) fn discovery(
+    walk: &mut Walk<'_>,
+    cluster: &Section<'_>,
+    name: &str,
+) -> Option<Discovery> {
     let Sub::Table(section) = walk.table(cluster, "discovery") else {
         return None;
     };
-    let source = source(walk, &section);
+    let source = source(walk, &section, name);
     let refresh = refresh(walk, &section);
     let max_drop = walk.share(&section, "max_drop");
     Some(Discovery {
@@ -32,7 +40,7 @@ pub(super) fn discovery(walk: &mut Walk<'_>, cluster: &Section<'_>) -> Option<Di
     })
 }
 
-fn source(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<DiscoverySource> {
+fn source(walk: &mut Walk<'_>, section: &Section<'_>, cluster: &str) -> Option<DiscoverySource> {
     if !section.has("type") {
         let message = format!("{} has no type", section.path);
         let help = "add type = \"file\"";
@@ -41,13 +49,20 @@ fn source(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<DiscoverySource>
     }
     match walk.word(section, "type")? {
         "dns" => {
-            own_keys(
-                walk,
-                section,
-                "dns",
-                &["name", "record", "port", "resolver"],
-            );
-            dns(walk, section).map(DiscoverySource::Dns)
+            own_keys(walk, section, "dns", &dns::KEYS);
+            dns::names(walk, section).map(DiscoverySource::Dns)
+        }
+        "etcd" => {
+            own_keys(walk, section, "etcd", &etcd::KEYS);
+            etcd::keys(walk, section, cluster).map(DiscoverySource::Etcd)
+        }
+        "consul" => {
+            own_keys(walk, section, "consul", &consul::KEYS);
+            consul::service(walk, section).map(DiscoverySource::Consul)
+        }
+        "kubernetes" => {
+            own_keys(walk, section, "kubernetes", &kubernetes::KEYS);
+            kubernetes::service(walk, section).map(DiscoverySource::Kubernetes)
         }
         _ => {
             own_keys(walk, section, "file", &["path"]);
@@ -59,60 +74,6 @@ fn source(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<DiscoverySource>
 fn file(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<PathBuf> {
     needed(walk, section, "path", "path = \"web.endpoints.toml\"")?;
     super::process::file_to_write(walk, section, "path")
-}
-
-fn dns(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<DnsNames> {
-    let is_named = needed(walk, section, "name", "name = \"web.internal\"");
-    let entry = section.get("name");
-    let name = entry.and_then(|entry| walk.parsed(&entry, absolute));
-    let record = record(walk, section);
-    let resolver = walk.listen(section, "resolver");
-    let is_wrong = section.has("resolver") && resolver.is_none();
-    is_named.filter(|()| !is_wrong)?;
-    Some(DnsNames {
-        name: name?.into(),
-        record: record?,
-        resolver,
-    })
-}
-
-fn record(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<DnsRecord> {
-    let word = match section.has("record") {
-        true => walk.word(section, "record")?,
-        false => "A",
-    };
-    if word == "SRV" {
-        if let Some(entry) = section.get("port") {
-            let message = format!("{} has no effect: SRV records say the port", entry.subject);
-            walk.error(entry.span, Mistake::new(message, "leave it out"));
-        }
-        return Some(DnsRecord::Srv);
-    }
-    needed(
-        walk,
-        section,
-        "port",
-        "port = 8080: addresses in DNS have none",
-    )?;
-    let port = u16::try_from(walk.integer(section, "port")?).ok()?;
-    match word {
-        "AAAA" => Some(DnsRecord::Aaaa(port)),
-        _ => Some(DnsRecord::A(port)),
-    }
-}
-
-/// A name with the dot at its end that says that nothing is to be appended.
-fn absolute(text: &str) -> Result<String, Mistake> {
-    let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-    // Names of services begin with an underscore, as those of hosts do not.
-    if is_host_name(&name.replace('_', "x")) {
-        return Ok(format!("{name}."));
-    }
-    let shown: String = text.chars().take(80).collect();
-    Err(Mistake::new(
-        format!("{shown:?} is not a name in DNS"),
-        "letters, digits, \"-\" and \"_\" between dots, like \"web.internal\"",
-    ))
 }
 
 /// Demands a key; nothing when it is not there.

@@ -1,0 +1,88 @@
+//! A key that is there for as long as somebody stands behind it.
+
+use std::time::Duration;
+
+use super::client::Etcd;
+use super::lease::Lease;
+use super::message::number;
+use crate::listing::SourceError;
+
+/// A key under a lease. It is put back when it has gone, with an etcd that lost it or by another hand.
+#[derive(Debug)]
+pub struct Registration {
+    etcd: Etcd,
+    key: String,
+    value: String,
+    ttl: Duration,
+    lease: Option<Lease>,
+}
+
+impl Registration {
+    /// Nothing is sent yet. Without [`Registration::keep`] the key is gone after `ttl`, in whole seconds from 1 on.
+    #[must_use]
+    pub fn new(etcd: Etcd, key: String, value: String, ttl: Duration) -> Self {
+        Self {
+            etcd,
+            key,
+            value,
+            ttl,
+            lease: None,
+        }
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Sees to it that the key is there, and says when to call again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Etcd::list`]. Then the key goes when its lease ends, unless this is called again before.
+    pub async fn keep(&mut self) -> Result<Duration, SourceError> {
+        let kept = match self.lease {
+            Some(lease) => lease.keep_alive(&mut self.etcd).await?,
+            None => false,
+        };
+        let lease = match self.lease.filter(|_| kept) {
+            Some(lease) => lease,
+            None => Lease::grant(&mut self.etcd, self.ttl).await?,
+        };
+        self.lease = Some(lease);
+        if !kept || !self.is_there().await? {
+            self.etcd
+                .put(&self.key, &self.value, Some(lease.id))
+                .await?;
+        }
+        // Two of three calls may fail.
+        Ok(lease.ttl / 3)
+    }
+
+    async fn is_there(&mut self) -> Result<bool, SourceError> {
+        Ok(self.etcd.count(&self.key).await? > 0)
+    }
+
+    /// Removes the key; one that somebody else has put there since stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`Etcd::list`]. Then the key goes when its lease ends.
+    pub async fn leave(&mut self) -> Result<(), SourceError> {
+        match self.lease.take() {
+            Some(lease) => lease.revoke(&mut self.etcd).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Etcd {
+    /// How many keys are exactly this one: 0 or 1.
+    async fn count(&mut self, key: &str) -> Result<i64, SourceError> {
+        let request =
+            serde_json::json!({ "key": super::message::encoded(key), "count_only": true });
+        let answer = self.call("/v3/kv/range", &request).await?;
+        Ok(number(&answer, "count"))
+    }
+}

@@ -1,0 +1,196 @@
+//! Endpoints in Consul: a server that follows its documentation.
+
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use evenkeel_config::{ClusterTls, ConsulService, Discovery, DiscoverySource, parse_registry_url};
+use evenkeel_core::unpoisoned;
+use evenkeel_testkit::{Answer, Gateway, Received, Upstream, eventually};
+use serde_json::{Value, json};
+
+use crate::membership::under_load;
+
+/// How long the server lets a query wait, whatever it asks for.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// What the server knows.
+#[derive(Default)]
+struct State {
+    index: u64,
+    instances: Vec<Value>,
+    token: Option<&'static str>,
+    /// What it says of its leader beside.
+    leader: Option<(&'static str, &'static str)>,
+    /// Queries that waited.
+    blocking: usize,
+}
+
+/// A server of `/v1/health/service/web` with blocking queries.
+#[derive(Clone, Default)]
+struct Consul(Arc<(Mutex<State>, Condvar)>);
+
+impl Consul {
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let (state, changed) = &*self.0;
+        let mut state = unpoisoned(state.lock());
+        change(&mut state);
+        drop(state);
+        changed.notify_all();
+    }
+
+    /// Registers instances: id, node, upstream; and its index moves.
+    fn set(&self, instances: &[(&str, &str, &Upstream)]) {
+        let instance = |(id, node, upstream): &(&str, &str, &Upstream)| {
+            json!({
+                "Node": { "Node": node, "Address": "127.0.0.1" },
+                "Service": {
+                    "ID": id, "Service": "web", "Address": "", "Port": upstream.address().port(),
+                    "Weights": { "Passing": 3, "Warning": 1 },
+                },
+            })
+        };
+        self.change(|state| {
+            state.instances = instances.iter().map(instance).collect();
+            state.index += 10;
+        });
+    }
+
+    fn answer(&self, request: &Received) -> Answer {
+        let (path, query) = request.target().split_once('?').expect("a query");
+        assert_eq!(path, "/v1/health/service/web");
+        let has = |part: &str| query.split('&').any(|one| one == part);
+        assert!(has("passing") && has("tag=v2") && has("dc=dc1"), "{query}");
+        let asked = query.split('&').find_map(|one| one.strip_prefix("index="));
+        let asked: Option<u64> = asked.map(|index| index.parse().expect("a number"));
+        let (state, changed) = &*self.0;
+        let mut state = unpoisoned(state.lock());
+        if state.token.is_some() && request.field("x-consul-token") != state.token {
+            return Answer::status(403, "Permission denied");
+        }
+        if let Some(asked) = asked {
+            assert!(asked > 0 && has("stale") && has("wait=60s"), "{query}");
+            state.blocking += 1;
+            let same = |state: &mut State| state.index == asked;
+            (state, _) = unpoisoned(changed.wait_timeout_while(state, WAIT, same));
+        }
+        let body = json!(state.instances).to_string();
+        let (leader, contact) = state.leader.unwrap_or(("true", "0"));
+        Answer::raw(format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-consul-index: {}\r\nx-consul-knownleader: {leader}\r\n\
+             x-consul-lastcontact: {contact}\r\ncontent-length: {}\r\n\r\n{body}",
+            state.index,
+            body.len()
+        ))
+    }
+}
+
+/// The server, and a gateway that asks it.
+fn scene(consul: &Consul, token_file: Option<&Path>, refresh: Duration) -> (Upstream, Gateway) {
+    let own = consul.clone();
+    let server = Upstream::answering(move |request| own.answer(request));
+    let service = ConsulService {
+        address: parse_registry_url(&server.address().to_string()).expect("a URL"),
+        service: "web".into(),
+        tag: Some("v2".into()),
+        datacenter: Some("dc1".into()),
+        token_file: token_file.map(Into::into),
+        tls: ClusterTls::default(),
+    };
+    let gateway = Gateway::with([], |config| {
+        config.clusters[0].discovery = Some(Discovery {
+            refresh,
+            ..Discovery::of(DiscoverySource::Consul(service))
+        });
+    });
+    (server, gateway)
+}
+
+fn ids(gateway: &Gateway) -> Vec<String> {
+    let reports = gateway.cluster().endpoints();
+    let ids = reports.iter().map(|report| report.endpoint.id().to_owned());
+    ids.collect()
+}
+
+fn error(gateway: &Gateway) -> String {
+    let report = gateway.cluster().discovery().expect("a source");
+    report.error.unwrap_or_default()
+}
+
+const LONG: Duration = Duration::from_secs(600);
+
+#[test]
+fn instances_are_followed_while_requests_flow() {
+    let upstreams: Vec<Upstream> = (0..2).map(|_| Upstream::ok("ok")).collect();
+    let consul = Consul::default();
+    consul.set(&[("a", "n1", &upstreams[0])]);
+    let (_server, gateway) = scene(&consul, None, LONG);
+    assert_eq!(ids(&gateway), ["a"], "{}", error(&gateway));
+    assert_eq!(gateway.endpoint("a").endpoint.weight(), 3);
+    under_load(&gateway, || {
+        consul.set(&[("a", "n1", &upstreams[0]), ("web", "n2", &upstreams[1])]);
+        eventually("another comes", || ids(&gateway) == ["a", "n2/web"]);
+        let before = upstreams[1].count();
+        eventually("it gets requests", || upstreams[1].count() > before);
+        consul.set(&[("web", "n2", &upstreams[1])]);
+        eventually("one goes", || ids(&gateway) == ["n2/web"]);
+    });
+    gateway.assert_idle();
+}
+
+/// An index that goes backwards is forgotten, and one of 0 does not become a query that never waits.
+#[test]
+fn an_index_that_goes_backwards_is_forgotten() {
+    let upstream = Upstream::ok("ok");
+    let consul = Consul::default();
+    consul.change(|state| state.index = 5000);
+    consul.set(&[("a", "n1", &upstream)]);
+    let (server, gateway) = scene(&consul, None, LONG);
+    assert_eq!(ids(&gateway), ["a"]);
+    consul.change(|state| state.index = 0);
+    consul.set(&[("a", "n1", &upstream), ("b", "n1", &upstream)]);
+    eventually("it is followed", || ids(&gateway) == ["a", "b"]);
+    consul.set(&[("c", "n1", &upstream), ("b", "n1", &upstream)]);
+    eventually("and waited for", || ids(&gateway) == ["b", "c"]);
+    let asked = server.count();
+    std::thread::sleep(3 * WAIT);
+    assert!(
+        server.count() <= asked + 5,
+        "it waits, and does not ask on and on"
+    );
+}
+
+/// A server without a leader is not believed; wrong tokens are told and may be mended.
+#[test]
+fn servers_that_are_cut_off_are_not_believed() {
+    let upstream = Upstream::ok("ok");
+    let consul = Consul::default();
+    consul.set(&[("a", "n1", &upstream), ("b", "n1", &upstream)]);
+    let folder = std::env::temp_dir().join(format!("evenkeel-consul-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("token");
+    std::fs::write(&file, "secret\n").expect("written");
+    consul.change(|state| state.token = Some("secret"));
+    let (_server, gateway) = scene(&consul, Some(&file), LONG);
+    assert_eq!(ids(&gateway), ["a", "b"], "{}", error(&gateway));
+    for (leader, words) in [
+        (("false", "0"), "it knows no leader"),
+        (("true", "60000"), "it has not heard of its leader for long"),
+    ] {
+        consul.change(|state| (state.leader, state.instances) = (Some(leader), Vec::new()));
+        consul.change(|state| state.index += 1);
+        eventually("it is told", || error(&gateway).ends_with(words));
+        assert_eq!(ids(&gateway), ["a", "b"]);
+        consul.change(|state| state.leader = None);
+        consul.set(&[("a", "n1", &upstream), ("b", "n1", &upstream)]);
+        eventually("it is back", || error(&gateway).is_empty());
+    }
+    std::fs::write(&file, "other").expect("written");
+    eventually("it is told", || {
+        error(&gateway) == "consul refuses: Permission denied"
+    });
+    std::fs::write(&file, "secret").expect("written");
+    eventually("it is mended", || error(&gateway).is_empty());
+    assert_eq!(ids(&gateway), ["a", "b"]);
+    let _ = std::fs::remove_dir_all(folder);
+}
