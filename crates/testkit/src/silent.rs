@@ -79,14 +79,16 @@ impl Blackhole {
     }
 }
 
-fn bound() -> Socket {
+/// A socket on a free port of the loopback interface that does not listen yet.
+pub(crate) fn bound() -> Socket {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     socket.bind(&any.into()).expect("a free port");
     socket
 }
 
-fn address(socket: &Socket) -> SocketAddr {
+/// Where it is bound.
+pub(crate) fn address(socket: &Socket) -> SocketAddr {
     socket
         .local_addr()
         .ok()

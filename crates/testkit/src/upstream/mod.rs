@@ -15,8 +15,13 @@ pub use answer::{Act, Answer, Gate};
 pub use log::Received;
 pub use script::Script;
 
+use crate::silent::{address, bound};
 use connection::Connection;
 use log::Log;
+
+/// How many connections may wait to be accepted. Of those that find no room the system drops the
+/// first packet, and sends it again a second later: as long as a gateway waits for a connection.
+const QUEUE: i32 = 1024;
 
 /// A server on a free port of the loopback interface that plays a script and logs every byte.
 ///
@@ -32,8 +37,10 @@ impl Upstream {
     /// Starts one that plays `script`.
     #[must_use]
     pub fn start(script: Script) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let address = listener.local_addr().expect("a bound socket");
+        let socket = bound();
+        socket.listen(QUEUE).expect("a bound socket listens");
+        let address = address(&socket);
+        let listener = TcpListener::from(socket);
         let log = Arc::<Log>::default();
         let acceptor = thread::spawn({
             let log = Arc::clone(&log);
