@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: measurements, always with the rivals in the same run.
 
-use crate::process::{self, cargo, command, root, target};
+use crate::process::{self, cargo, command, root};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -100,10 +100,8 @@ fn decisions(format: Format, quick: bool) -> Result<()> {
 
 /// Fails when the two differ by more than 15 %.
 fn sim(format: Format, secs: u32) -> Result<()> {
-    let mut build = cargo(&["build", "--release", "--locked", "--bin", "evenkeel"]);
-    process::run(&mut build)?;
     let mut bench = command("python3", &["perf/sim/run.py"]);
-    bench.arg("--binary").arg(target().join("release/evenkeel"));
+    bench.arg("--binary").arg(process::release_binary()?);
     bench.args(["--format", format.name(), "--secs", &secs.to_string()]);
     process::run(&mut bench)
 }
@@ -112,16 +110,9 @@ fn run_gateway(gateway: &Gateway) -> Result<()> {
     let lab = lab();
     // Each part of the set-up looks first whether its result is there, so a ready lab costs nothing.
     process::run(command("bash", &["perf/gateway/setup.sh"]).env("EVENKEEL_LAB", &lab))?;
-    process::run(&mut cargo(&[
-        "build",
-        "--release",
-        "--locked",
-        "--bin",
-        "evenkeel",
-    ]))?;
     let mut bench = command("python3", &["perf/gateway/run.py"]);
     bench.env("EVENKEEL_LAB", &lab);
-    bench.arg("--binary").arg(target().join("release/evenkeel"));
+    bench.arg("--binary").arg(process::release_binary()?);
     bench.args([
         "--format",
         gateway.format.name(),

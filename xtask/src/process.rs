@@ -44,6 +44,17 @@ pub(crate) fn debug_binary() -> Result<PathBuf> {
     Ok(target().join("debug/evenkeel"))
 }
 
+/// The gateway as users run it, built if need be.
+///
+/// # Errors
+///
+/// When it cannot be built.
+pub(crate) fn release_binary() -> Result<PathBuf> {
+    let flags = ["build", "--release", "--locked", "--bin", "evenkeel"];
+    run(&mut cargo(&flags))?;
+    Ok(target().join("release/evenkeel"))
+}
+
 /// Runs a command to its end; its output goes where ours goes.
 ///
 /// # Errors

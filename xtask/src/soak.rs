@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: load and trouble for a long while, after which everything must be as it was.
 
-use crate::process::{self, cargo, command, debug_binary, target};
+use crate::process::{self, command, debug_binary};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 
@@ -32,16 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let binary = match &arguments.binary {
         Some(binary) => std::path::absolute(binary)?,
-        None => {
-            process::run(&mut cargo(&[
-                "build",
-                "--release",
-                "--locked",
-                "--bin",
-                "evenkeel",
-            ]))?;
-            target().join("release/evenkeel")
-        }
+        None => process::release_binary()?,
     };
     let seconds = (arguments.minutes * 60.0).to_string();
     let rate = arguments.rate.to_string();

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use evenkeel_testkit::Upstream;
-use support::{ask, get, start};
+use support::serving::{Served, serve};
+use support::{ask, get};
 
 /// How often an endpoint comes or goes.
 const CHANGES: usize = 1000;
@@ -15,17 +16,11 @@ const CHANGES: usize = 1000;
 fn no_request_is_lost_while_endpoints_come_and_go() {
     let backends = [(); 4].map(|()| Upstream::ok("ok\n"));
     let to = format!("{},id=stays", backends[0].address());
-    let mut gateway = start(&[
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--admin",
-        "127.0.0.1:0",
-        "--to",
-        &to,
-    ]);
-    let address = gateway.address("listening on ");
-    let admin = gateway.address("admin on ");
+    let Served {
+        mut gateway,
+        address,
+        admin,
+    } = serve(&["--to", &to]);
     let over = Arc::new(AtomicBool::new(false));
     let answered = Arc::new(AtomicUsize::new(0));
     let clients = [(); 4].map(|()| {

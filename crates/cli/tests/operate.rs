@@ -2,85 +2,14 @@
 
 mod support;
 
-use std::net::SocketAddr;
-
 use evenkeel_testkit::Upstream;
 use serde_json::Value;
-use support::{Finished, Running, file, get, run, start};
-
-/// A gateway before two counting backends.
-struct Scene {
-    gateway: Running,
-    address: SocketAddr,
-    admin: String,
-    a: Upstream,
-    b: Upstream,
-}
-
-impl Scene {
-    fn set() -> Self {
-        let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
-        let (to_a, to_b) = (
-            format!("{},id=a", a.address()),
-            format!("{},id=b", b.address()),
-        );
-        let mut gateway = start(&[
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--admin",
-            "127.0.0.1:0",
-            "--workers",
-            "1",
-            "--strategy",
-            "weighted_round_robin",
-            "--to",
-            &to_a,
-            "--to",
-            &to_b,
-        ]);
-        let address = gateway.address("listening on ");
-        let admin = format!("http://{}", gateway.address("admin on "));
-        Self {
-            gateway,
-            address,
-            admin,
-            a,
-            b,
-        }
-    }
-
-    /// Runs a command against this gateway.
-    fn ask(&self, arguments: &[&str]) -> Finished {
-        let flags = ["--admin", &self.admin];
-        run(&[arguments, &flags].concat())
-    }
-
-    /// Runs one that must succeed.
-    #[track_caller]
-    fn order(&self, arguments: &[&str]) -> String {
-        let ended = self.ask(arguments);
-        assert_eq!(
-            (ended.code, ended.stderr.as_str()),
-            (Some(0), ""),
-            "{ended:?}"
-        );
-        ended.stdout
-    }
-
-    /// Sends requests, and says how many of them each backend received.
-    fn traffic(&self, count: usize) -> (usize, usize) {
-        let before = (self.a.count(), self.b.count());
-        for _ in 0..count {
-            assert_eq!(get(self.address, "/").status, 200);
-        }
-        (self.a.count() - before.0, self.b.count() - before.1)
-    }
-}
+use support::serving::Scene;
+use support::{file, get, run, start};
 
 #[test]
 fn a_drained_endpoint_gets_nothing_until_it_is_enabled() {
-    let scene = Scene::set();
+    let scene = Scene::of(["a", "b"]);
     assert_eq!(scene.traffic(20), (10, 10));
     let told = scene.order(&["endpoint", "drain", "a"]);
     assert!(
@@ -96,7 +25,7 @@ fn a_drained_endpoint_gets_nothing_until_it_is_enabled() {
 
 #[test]
 fn weights_move_traffic_at_once() {
-    let scene = Scene::set();
+    let scene = Scene::of(["a", "b"]);
     scene.order(&["endpoint", "weight", "a", "3"]);
     assert_eq!(scene.traffic(40), (30, 10));
     let told = scene.order(&["endpoint", "weight", "a", "0"]);
@@ -106,7 +35,7 @@ fn weights_move_traffic_at_once() {
 
 #[test]
 fn endpoints_come_and_go() {
-    let scene = Scene::set();
+    let scene = Scene::of(["a", "b"]);
     let c = Upstream::ok("ok\n");
     let address = c.address().to_string();
     let told = scene.order(&[
@@ -152,7 +81,7 @@ fn endpoints_come_and_go() {
 
 #[test]
 fn a_strategy_is_set_and_told() {
-    let scene = Scene::set();
+    let scene = Scene::of(["a", "b"]);
     assert_eq!(
         scene.order(&["strategy", "get"]),
         "default: weighted_round_robin smooth=true\n"
@@ -170,7 +99,7 @@ fn a_strategy_is_set_and_told() {
 
 #[test]
 fn refusals_are_one_line_with_the_words_of_the_gateway() {
-    let mut scene = Scene::set();
+    let mut scene = Scene::of(["a", "b"]);
     for (arguments, line) in [
         (
             &["endpoint", "drain", "c"][..],
@@ -247,33 +176,12 @@ fn a_token_is_asked_for_and_taken() {
         "{line}"
     );
     let other = file("other.token", "wrong");
-    let ended = run(&[
-        "endpoint",
-        "list",
-        "--admin",
-        &admin,
-        "--token-file",
-        &other,
-    ]);
+    let with = |file: &str| run(&["endpoint", "list", "--admin", &admin, "--token-file", file]);
+    let ended = with(&other);
     assert!(ended.only_line(1).contains("not the one"), "{ended:?}");
-    let ended = run(&[
-        "endpoint",
-        "list",
-        "--admin",
-        &admin,
-        "--token-file",
-        &token,
-    ]);
+    let ended = with(&token);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let ended = run(&[
-        "endpoint",
-        "list",
-        "--admin",
-        &admin,
-        "--token-file",
-        "no/such.token",
-    ]);
-    assert!(ended.only_line(3).contains("no/such.token"));
+    assert!(with("no/such.token").only_line(3).contains("no/such.token"));
     assert_eq!(get(address, "/healthz").status, 200);
     assert_eq!(get(address, "/api/v1/clusters").status, 401);
 }
@@ -281,7 +189,7 @@ fn a_token_is_asked_for_and_taken() {
 /// "What changed, and when?"
 #[test]
 fn what_operators_did_can_be_asked_for() {
-    let scene = Scene::set();
+    let scene = Scene::of(["a", "b"]);
     scene.order(&["endpoint", "drain", "a"]);
     scene.order(&["strategy", "set", "random"]);
     let told = scene.order(&["events", "--since", "1h"]);

@@ -3,6 +3,7 @@
 mod support;
 
 use evenkeel_testkit::{Answer, Gate, RawClient, Upstream, eventually};
+use support::serving::{Served, serve};
 use support::{file, get, run, start};
 
 /// A backend whose answers wait behind the gate.
@@ -113,17 +114,11 @@ fn a_request_in_flight_outlives_the_signal() {
     let gate = Gate::new();
     let backend = held(&gate);
     let to = backend.address().to_string();
-    let mut gateway = start(&[
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--to",
-        &to,
-        "--admin",
-        "127.0.0.1:0",
-    ]);
-    let address = gateway.address("listening on ");
-    let admin = gateway.address("admin on ");
+    let Served {
+        mut gateway,
+        address,
+        admin,
+    } = serve(&["--to", &to]);
     let request = std::thread::spawn(move || get(address, "/"));
     eventually("the backend has it", || backend.count() == 1);
     gateway.signal("TERM");
@@ -185,17 +180,11 @@ fn g10_the_deadline_of_a_drain_is_hard() {
 fn a_second_signal_ends_at_once() {
     let backend = held(&Gate::new());
     let to = backend.address().to_string();
-    let mut gateway = start(&[
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--to",
-        &to,
-        "--admin",
-        "127.0.0.1:0",
-    ]);
-    let address = gateway.address("listening on ");
-    let admin = gateway.address("admin on ");
+    let Served {
+        gateway,
+        address,
+        admin,
+    } = serve(&["--to", &to]);
     let _unanswered = RawClient::sending(address, "GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     eventually("the backend has it", || backend.count() == 1);
     gateway.signal("INT");

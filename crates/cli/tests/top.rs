@@ -3,52 +3,15 @@
 
 mod support;
 
-use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use evenkeel_testkit::Upstream;
 use serde_json::Value;
-use support::{PATIENCE, Running, get, run, start};
+use support::serving::Scene;
+use support::{PATIENCE, run};
 
-/// A gateway before two counting backends.
-struct Scene {
-    gateway: Running,
-    address: SocketAddr,
-    admin: String,
-    a: Upstream,
-    b: Upstream,
-}
-
-impl Scene {
-    fn set() -> Self {
-        let (a, b) = (Upstream::ok("ok\n"), Upstream::ok("ok\n"));
-        let to_a = format!("{},id=東京-a", a.address());
-        let to_b = format!("{},id=b", b.address());
-        let flags = ["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
-        let strategy = ["--workers", "1", "--strategy", "weighted_round_robin"];
-        let backends = ["--to", &to_a, "--to", &to_b];
-        let mut gateway = start(&[&flags[..], &strategy, &backends].concat());
-        let address = gateway.address("listening on ");
-        let admin = format!("http://{}", gateway.address("admin on "));
-        Self {
-            gateway,
-            address,
-            admin,
-            a,
-            b,
-        }
-    }
-
-    /// Sends requests, and says how many of them each backend received.
-    fn traffic(&self, count: usize) -> (usize, usize) {
-        let before = (self.a.count(), self.b.count());
-        for _ in 0..count {
-            assert_eq!(get(self.address, "/").status, 200);
-        }
-        (self.a.count() - before.0, self.b.count() - before.1)
-    }
-}
+/// The ids of the endpoints: one in letters that are two columns wide.
+const IDS: [&str; 2] = ["東京-a", "b"];
 
 /// A terminal with `evenkeel top` in it, and a shell behind it.
 struct Tmux {
@@ -135,7 +98,7 @@ impl Drop for Tmux {
 
 #[test]
 fn draining_from_the_keyboard_moves_traffic() {
-    let scene = Scene::set();
+    let scene = Scene::of(IDS);
     let top = Tmux::open("drain", "", &scene.admin);
     top.shows(&["ENDPOINT", "東京-a", "50.0%", "weighted_round_robin"]);
     assert_eq!(scene.traffic(20), (10, 10));
@@ -170,7 +133,7 @@ fn draining_from_the_keyboard_moves_traffic() {
 
 #[test]
 fn a_gateway_that_dies_is_told_and_nothing_is_left_broken() {
-    let scene = Scene::set();
+    let scene = Scene::of(IDS);
     let top = Tmux::open("dies", "NO_COLOR=1", &scene.admin);
     top.shows(&["ENDPOINT", "ready"]);
     let coloured = top.ask(&["capture-pane", "-p", "-e"]);
@@ -187,7 +150,7 @@ fn a_gateway_that_dies_is_told_and_nothing_is_left_broken() {
 
 #[test]
 fn a_signal_ends_it_like_a_key() {
-    let scene = Scene::set();
+    let scene = Scene::of(IDS);
     let top = Tmux::open("signal", "", &scene.admin);
     top.shows(&["ENDPOINT", "ready"]);
     let shell = top.ask(&["display-message", "-p", "#{pane_pid}"]);
@@ -208,7 +171,7 @@ fn without_a_gateway_or_a_terminal_there_is_one_clear_line() {
         line.contains("cannot connect to the admin API at 127.0.0.1:1"),
         "{line}"
     );
-    let scene = Scene::set();
+    let scene = Scene::of(IDS);
     let ended = run(&["top", "--admin", &scene.admin]);
     assert!(ended.only_line(2).contains("--format json"));
     let ended = run(&["top", "--admin", &scene.admin, "--cluster", "no"]);
@@ -217,7 +180,7 @@ fn without_a_gateway_or_a_terminal_there_is_one_clear_line() {
 
 #[test]
 fn a_snapshot_has_all_that_is_shown() {
-    let scene = Scene::set();
+    let scene = Scene::of(IDS);
     scene.traffic(4);
     let ended = run(&["top", "--admin", &scene.admin, "--format", "json"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");

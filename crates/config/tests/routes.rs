@@ -1,11 +1,14 @@
 //! Routes of a file: what they come to, and what is said of broken ones.
 
+mod support;
+
 use std::time::Duration;
 
 use evenkeel_config::{
     Action, Config, Environment, FieldEdits, Forward, Redirect, Rewrite, RoutePriority, parse,
 };
 use evenkeel_core::LabelSelector;
+use support::judge;
 
 /// Every key of a route.
 const FULL: &str = r#"
@@ -228,20 +231,12 @@ const BROKEN: &[(&str, &[&str])] = &[
 
 #[test]
 fn broken_routes_are_named() {
-    for (text, expected) in BROKEN {
-        let text = format!(
+    judge(BROKEN, |text| {
+        format!(
             "cluster.web.endpoints = [\"a:1\"]\n[[listener]]\naddress = \"127.0.0.1:1\"\n\
              [[listener.route]]\n{text}\n"
-        );
-        let (config, report) = parse("f.toml", &text, &Environment::empty());
-        let said = report.diagnostics().iter().map(|diagnostic| {
-            let severity = diagnostic.severity.as_str();
-            let (line, column) = (diagnostic.line, diagnostic.column);
-            format!("{line}:{column} {severity}: {}", diagnostic.message)
-        });
-        assert_eq!(said.collect::<Vec<_>>(), *expected, "\n{text}");
-        assert_eq!(config.is_some(), report.errors() == 0);
-    }
+        )
+    });
 }
 
 #[test]

@@ -1,33 +1,17 @@
 //! Cases of others about whom to blame, and when to stop.
 
+mod sick;
+
 use evenkeel_core::health::{
-    ActivePolicy, ClusterHealth, Happening, Health, HealthPolicy, Listed, Observed, OutlierPolicy,
+    ActivePolicy, ClusterHealth, Happening, Health, HealthPolicy, Observed, OutlierPolicy,
     ProbeResult,
 };
 use evenkeel_core::strategy::registry;
 use evenkeel_core::{
-    Admin, Endpoint, Fallback, Membership, Nanos, NoEndpoint, PanicThreshold, PickContext, Picker,
+    Endpoint, Fallback, Membership, Nanos, NoEndpoint, PanicThreshold, PickContext, Picker,
     PickerSeed,
 };
-
-fn id(number: usize) -> String {
-    format!("e{number}")
-}
-
-fn listed(count: usize) -> impl Iterator<Item = Listed> {
-    (0..count).map(|number| Listed {
-        id: id(number).into(),
-        address: format!("127.0.0.1:{number}").into(),
-        tier: 0,
-        admin: Admin::Enabled,
-    })
-}
-
-fn cluster(policy: HealthPolicy, count: usize) -> ClusterHealth {
-    let mut health = ClusterHealth::new(policy, 7);
-    let _ = health.list(listed(count), true, Nanos(0));
-    health
-}
+use sick::{cluster, id};
 
 fn ejected(health: &ClusterHealth, count: usize) -> usize {
     let is_out = |number: &usize| {

@@ -1,6 +1,7 @@
 //! Laws of the health machines, on a virtual clock.
 
 mod checks;
+mod sick;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,28 +12,10 @@ use evenkeel_core::health::{
 };
 use evenkeel_core::{Admin, FULL_WEIGHT, Nanos};
 use proptest::prelude::*;
+use sick::{cluster, id, listed};
 
 fn at(seconds: u64) -> Nanos {
     Nanos::from_secs(seconds)
-}
-
-fn id(number: usize) -> String {
-    format!("e{number}")
-}
-
-fn listed(count: usize) -> impl Iterator<Item = Listed> {
-    (0..count).map(|number| Listed {
-        id: id(number).into(),
-        address: format!("127.0.0.1:{number}").into(),
-        tier: 0,
-        admin: Admin::Enabled,
-    })
-}
-
-fn cluster(policy: HealthPolicy, count: usize) -> ClusterHealth {
-    let mut health = ClusterHealth::new(policy, 7);
-    assert!(health.list(listed(count), true, Nanos(0)).is_empty());
-    health
 }
 
 fn checked(active: ActivePolicy) -> HealthPolicy {

@@ -37,6 +37,12 @@ pub struct BodyOut {
     pub close: bool,
 }
 
+/// An interim head has no body, and closes nothing.
+const NO_BODY: BodyOut = BodyOut {
+    encoding: Encoding::None,
+    close: false,
+};
+
 impl ResponseHead<'_, '_> {
     /// Appends the canonical head for the client to `out`, and says how its body is to be sent.
     ///
@@ -51,10 +57,7 @@ impl ResponseHead<'_, '_> {
     /// Costs a few copies of byte ranges; allocates only when `out` has to grow.
     pub fn forward(&self, to: &Reply<'_>, out: &mut Vec<u8>) -> BodyOut {
         if self.is_interim() && to.client_version == Version::Http10 {
-            return BodyOut {
-                encoding: Encoding::None,
-                close: false,
-            };
+            return NO_BODY;
         }
         let head = self.fields.head();
         out.reserve(head.len() + ADDED_BYTES);
@@ -117,10 +120,7 @@ impl ResponseHead<'_, '_> {
 
     fn body_out(&self, to: &Reply<'_>) -> BodyOut {
         if self.status < 200 {
-            return BodyOut {
-                encoding: Encoding::None,
-                close: false,
-            };
+            return NO_BODY;
         }
         let close = !to.keep_alive;
         match self.framing {

@@ -1,25 +1,14 @@
 //! Every input that a fuzzer found worth keeping, through the functions that the fuzzer calls.
 
+#[path = "support/corpus.rs"]
+mod inputs;
+
 use evenkeel_http1::{
     check_every_split, fuzz_chunked_body, fuzz_exchange, fuzz_request_head, fuzz_response_head,
 };
+use inputs::corpus;
 use std::fs;
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
-
-/// The committed inputs of a target, in the order of their names.
-fn corpus(target: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(target);
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.expect("readable").path())
-        .collect();
-    paths.sort();
-    assert!(paths.len() > 9, "{folder:?} holds {} inputs", paths.len());
-    paths
-}
 
 /// Runs all inputs of a target and names those that break a promise.
 fn run(target: &str, check: fn(&[u8])) {

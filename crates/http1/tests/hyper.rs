@@ -1,24 +1,17 @@
 //! Differential: hyper reads what we pass on as we meant it, or we do not pass it on.
 
+#[path = "support/corpus.rs"]
+mod inputs;
 #[path = "support/reference.rs"]
 mod reference;
 
 use evenkeel_http1::split_input;
 use reference::{assert_answer_agrees, assert_requests_agree, read_requests, read_response};
 use std::fs;
-use std::path::Path;
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(target);
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.expect("readable").path())
-        .collect();
-    paths.sort();
     let read = |path| fs::read(path).expect("readable");
-    paths.into_iter().map(read).collect()
+    inputs::corpus(target).into_iter().map(read).collect()
 }
 
 /// The judge itself: an agreement of nothing with nothing would pass every test here.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod serving;
+
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;

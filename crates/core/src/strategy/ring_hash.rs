@@ -235,23 +235,14 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    fn roster(weights: &[u16]) -> Roster {
-        Roster {
-            ids: (0..weights.len())
-                .map(|at| Arc::from(format!("e{at:05}")))
-                .collect(),
-            weights: weights.into(),
-        }
-    }
-
     fn ring(weights: &[u16]) -> Ring {
-        Ring::new(&roster(weights), Hasher::default(), 160)
+        Ring::new(&Roster::weighing(weights), Hasher::default(), 160)
     }
 
     /// The slow, obvious way: the smallest (hash, place) at or after the key.
     #[test]
     fn it_finds_what_a_search_over_all_points_finds() {
-        let roster = roster(&[1, 3, 2]);
+        let roster = Roster::weighing(&[1, 3, 2]);
         let ring = ring(&[1, 3, 2]);
         // Bits below those of the arc and of the place on it play no part.
         let unread = 32 - ring.arc_bits;

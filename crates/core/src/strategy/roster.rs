@@ -31,6 +31,16 @@ impl Roster {
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
+
+    /// Endpoints `e00000` and on, of these weights.
+    #[cfg(test)]
+    pub(super) fn weighing(weights: &[u16]) -> Self {
+        let id = |at| Arc::from(format!("e{at:05}"));
+        Self {
+            ids: (0..weights.len()).map(id).collect(),
+            weights: weights.into(),
+        }
+    }
 }
 
 /// Something that is worked out from a roster alone, and takes long to.

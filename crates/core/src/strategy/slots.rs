@@ -167,16 +167,6 @@ fn deal(roster: &Roster, walks: &mut [Walk], size: usize, mut give: impl FnMut(u
 mod tests {
     use super::*;
     use crate::strategy::params::is_prime;
-    use std::sync::Arc;
-
-    fn roster(weights: &[u16]) -> Roster {
-        Roster {
-            ids: (0..weights.len())
-                .map(|at| Arc::from(format!("e{at:05}")))
-                .collect(),
-            weights: weights.into(),
-        }
-    }
 
     fn counts(slots: &Slots) -> Vec<usize> {
         let mut counts = vec![0; slots.owners()];
@@ -189,7 +179,7 @@ mod tests {
     #[test]
     fn every_slot_has_an_owner_in_proportion_to_weight() {
         for weights in [vec![1; 7], vec![5, 1, 1], vec![100, 50, 1], vec![3; 100]] {
-            let slots = Slots::fill(&roster(&weights), Hasher::default(), 65_537);
+            let slots = Slots::fill(&Roster::weighing(&weights), Hasher::default(), 65_537);
             let total: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
             for (count, weight) in counts(&slots).iter().zip(&weights) {
                 let due = 65_537.0 * f64::from(*weight) / total;
@@ -202,9 +192,9 @@ mod tests {
     fn nobody_is_left_without_a_slot() {
         let mut weights = vec![1; 300];
         weights[17] = u16::MAX;
-        let slots = Slots::fill(&roster(&weights), Hasher::default(), 65_537);
+        let slots = Slots::fill(&Roster::weighing(&weights), Hasher::default(), 65_537);
         assert!(counts(&slots).iter().all(|count| *count > 0));
-        let slots = Slots::fill(&roster(&[1, 1]), Hasher::default(), 2);
+        let slots = Slots::fill(&Roster::weighing(&[1, 1]), Hasher::default(), 2);
         assert_eq!(counts(&slots), [1, 1]);
     }
 
@@ -221,7 +211,7 @@ mod tests {
     /// B05: the bound of the design is 2 %; simulation gives 0.3 %.
     #[test]
     fn b05_removal_moves_few_keys_of_others() {
-        let all = roster(&[1; 10]);
+        let all = Roster::weighing(&[1; 10]);
         let mut fewer = all.clone();
         fewer.ids = fewer
             .ids

@@ -3,7 +3,7 @@
 use super::reader::{Head, Line};
 
 /// Fields that end at the gateway in both directions.
-const HOP: [&str; 8] = [
+pub(super) const HOP: [&str; 8] = [
     "connection",
     "http2-settings",
     "keep-alive",
@@ -51,7 +51,7 @@ fn plain(name: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-fn is_any(name: &[u8], list: &[&str]) -> bool {
+pub(super) fn is_any(name: &[u8], list: &[&str]) -> bool {
     list.iter().any(|other| name == other.as_bytes())
 }
 

@@ -19,7 +19,15 @@ pub use self::exchange::{Exchange, Sent, check_every_split, fuzz_exchange, split
 pub use self::request_head::fuzz_request_head;
 pub use self::response_head::fuzz_response_head;
 
+use crate::edit::Edit;
 use crate::limits::{HEADERS_MAX, Limits};
+
+/// No change by an operator.
+const NO_EDIT: Edit<'static> = Edit {
+    remove: &[],
+    set: &[],
+    add: &[],
+};
 
 /// For heads that grew by what the gateway added.
 const WIDE: Limits = Limits {

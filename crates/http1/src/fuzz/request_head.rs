@@ -2,7 +2,7 @@
 
 use super::fields::{assert_no_hop, passing, ruleless};
 use super::reader::{Ends, Form, Head, Start};
-use super::{WIDE, cuts};
+use super::{NO_EDIT, WIDE, cuts};
 use crate::edit::Edit;
 use crate::framing::Framing;
 use crate::limits::{Limits, Slots};
@@ -53,12 +53,6 @@ const WAYS: [Forward<'static>; 3] = [
         },
     },
 ];
-
-const NO_EDIT: Edit<'static> = Edit {
-    remove: &[],
-    set: &[],
-    add: &[],
-};
 
 /// Reads bytes as the head of a request.
 ///

@@ -1,8 +1,8 @@
 //! Promises on the heads of responses.
 
-use super::fields::{assert_no_hop, nominated};
+use super::fields::{HOP, assert_no_hop, is_any, nominated};
 use super::reader::{Ends, Form, Head, Line, Start};
-use super::{WIDE, cuts};
+use super::{NO_EDIT, WIDE, cuts};
 use crate::edit::Edit;
 use crate::framing::Framing;
 use crate::limits::{Limits, Slots};
@@ -35,12 +35,6 @@ const WAYS: [Reply<'static>; 3] = [
         },
     },
 ];
-
-const NO_EDIT: Edit<'static> = Edit {
-    remove: &[],
-    set: &[],
-    add: &[],
-};
 
 /// Reads bytes as the head of a response, to HEAD or not, to a request for an upgrade or not.
 ///
@@ -154,24 +148,15 @@ fn passing<'b>(received: &Head<'b>) -> Vec<Line<'b>> {
 
 /// The fields of a response that have no rule of their own.
 fn others<'b>(head: &Head<'b>) -> Vec<Line<'b>> {
-    const RULED: [&str; 12] = [
-        "connection",
+    const RULED: [&str; 4] = [
         "content-length",
         "endpoint-load-metrics",
         "endpoint-load-metrics-bin",
-        "http2-settings",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
         "x-request-id",
     ];
     let ruled = |name: &[u8]| {
-        RULED
-            .iter()
-            .any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+        let name = name.to_ascii_lowercase();
+        is_any(&name, &HOP) || is_any(&name, &RULED)
     };
     head.fields
         .iter()
