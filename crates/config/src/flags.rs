@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_flags_are_named() {
+    fn wrong_endpoints_are_named() {
         for (to, part) in [
             (
                 "127.0.0.1:9001,weight=0.5",
@@ -271,6 +271,10 @@ mod tests {
             let words = config("127.0.0.1:0", &[to], None, None, None).expect_err(to);
             assert!(words.contains(part), "{words}");
         }
+    }
+
+    #[test]
+    fn wrong_flags_are_named() {
         let ok = "127.0.0.1:0";
         for (result, part) in [
             (config("localhost:80", &[], None, None, None), "--listen: "),

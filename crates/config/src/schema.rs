@@ -60,19 +60,16 @@ fn default(key: &Key) -> Option<Value> {
 }
 
 fn value(key: &Key) -> Value {
-    let named = |key: &Key| {
-        json!({
-            "type": "object",
-            "additionalProperties": table(&keys::join(key.path, "*")),
-        })
-    };
     match key.kind {
         Kind::Table => table(key.path),
         Kind::Tables("") => json!({ "type": "array", "items": table(key.path) }),
         Kind::Tables(needed) => {
             json!({ "type": "array", "minItems": 1, "items": needing(key, needed) })
         }
-        Kind::Named => named(key),
+        Kind::Named => {
+            let each = table(&keys::join(key.path, "*"));
+            json!({ "type": "object", "additionalProperties": each })
+        }
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Word(words, _) => json!({ "enum": words }),
         Kind::RetryCauses => list_of(retry_cause::PATTERN),
@@ -100,20 +97,21 @@ fn value(key: &Key) -> Value {
         Kind::Strategies => {
             json!({ "type": "array", "items": strategies(), "maxItems": SHADOWS_MAX })
         }
-        Kind::Endpoints => {
-            let items = json!({ "anyOf": [{ "type": "string" }, needing(key, "address")] });
-            json!({ "type": "array", "items": items })
-        }
+        Kind::Endpoints => endpoints(key),
         Kind::KeySource
         | Kind::Network
         | Kind::Endpoint
         | Kind::RetryCause
         | Kind::Said(_)
-        | Kind::Unknown => {
-            json!({})
-        }
+        | Kind::Unknown => json!({}),
         _ => text(key.kind),
     }
+}
+
+/// Endpoints, each as an address or a table.
+fn endpoints(key: &Key) -> Value {
+    let items = json!({ "anyOf": [{ "type": "string" }, needing(key, "address")] });
+    json!({ "type": "array", "items": items })
 }
 
 /// A kind that is written as a text.

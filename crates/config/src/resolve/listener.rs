@@ -61,16 +61,7 @@ fn tell_apart(listener: &mut Listener, others: &[PlacedListener]) {
 
 fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
     let at = |key: &str| section.get(key).map(|entry| entry.value.span());
-    if !section.has("address") {
-        let help = "add address = \"127.0.0.1:8080\", or \"0.0.0.0:8080\" for every address";
-        walk.error(
-            section.span.clone(),
-            Mistake::new("the listener has no address", help),
-        );
-    }
-    let address = section
-        .get("address")
-        .and_then(|entry| walk.parsed(&entry, str::parse::<ListenAddress>));
+    let address = address(walk, section);
     let name = walk.name(section, "name");
     let protocol = match walk.word(section, "protocol") {
         Some("tcp") => Protocol::Tcp,
@@ -114,6 +105,16 @@ fn listener(walk: &mut Walk<'_>, section: &Section<'_>) -> PlacedListener {
         clusters,
         timeouts,
     }
+}
+
+fn address(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<ListenAddress> {
+    let Some(entry) = section.get("address") else {
+        let help = "add address = \"127.0.0.1:8080\", or \"0.0.0.0:8080\" for every address";
+        let mistake = Mistake::new("the listener has no address", help);
+        walk.error(section.span.clone(), mistake);
+        return None;
+    };
+    walk.parsed(&entry, str::parse::<ListenAddress>)
 }
 
 fn limits(walk: &mut Walk<'_>, section: &Section<'_>) -> Limits {

@@ -53,20 +53,24 @@ pub(super) fn dynamic_weights(
     }
     if let Some(interval) = walk.duration(&inner, "interval") {
         weights.interval = interval;
-        if let Some(entry) = inner
-            .get("interval")
-            .filter(|_| !INTERVALS.contains(&interval))
-        {
-            let message = format!(
-                "{} = {} is not from \"100ms\" to \"60s\"",
-                entry.subject,
-                walk.written(entry.value)
-            );
-            let help = "weights are for slow differences; leave it out for the default, \"1s\"";
-            walk.error(entry.value.span(), Mistake::new(message, help));
-        }
+        check_interval(walk, &inner, interval);
     }
     Some(weights)
+}
+
+fn check_interval(walk: &mut Walk<'_>, section: &Section<'_>, interval: Duration) {
+    let Some(entry) = section.get("interval") else {
+        return;
+    };
+    if !INTERVALS.contains(&interval) {
+        let written = walk.written(entry.value);
+        let message = format!(
+            "{} = {written} is not from \"100ms\" to \"60s\"",
+            entry.subject
+        );
+        let help = "weights are for slow differences; leave it out for the default, \"1s\"";
+        walk.error(entry.value.span(), Mistake::new(message, help));
+    }
 }
 
 /// Whether there are bodies, and the law can do with what they say.

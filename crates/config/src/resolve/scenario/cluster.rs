@@ -69,9 +69,7 @@ pub(super) fn variants(walk: &mut Walk<'_>, top: &Section<'_>) -> (Cluster, Vec<
             .label
             .unwrap_or_else(|| cluster.strategy.name().to_owned());
         if variants.iter().any(|other| other.label == label) {
-            let message = format!("{label:?} is compared twice");
-            let help = "give one of them a label: { name = \"…\", label = \"other\" }";
-            walk.error(row.span, Mistake::new(message, help));
+            walk.error(row.span, compared_twice(&label));
         }
         variants.push(Variant { label, cluster });
     }
@@ -83,6 +81,14 @@ pub(super) fn variants(walk: &mut Walk<'_>, top: &Section<'_>) -> (Cluster, Vec<
         });
     }
     (base, variants)
+}
+
+fn compared_twice(label: &str) -> Mistake {
+    let message = format!("{label:?} is compared twice");
+    Mistake::new(
+        message,
+        "give one of them a label: { name = \"…\", label = \"other\" }",
+    )
 }
 
 /// What is to be warned of holds for every row: a table that one strategy does not use is for another.
