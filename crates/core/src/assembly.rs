@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::candidate::Candidate;
 use crate::clock::Nanos;
 use crate::endpoint::{Endpoint, Serial};
 use crate::gate::Levels;
@@ -11,7 +12,7 @@ use crate::hash::{Algorithm, Hasher};
 use crate::health::panic::PanicThreshold;
 use crate::membership::{Member, Membership};
 use crate::pick::context::NoEndpoint;
-use crate::snapshot::{Candidate, Group, Origin, Snapshot, Standing, Terms, View};
+use crate::snapshot::{Group, Origin, Snapshot, Standing, Terms, View};
 use crate::strategy::{Facts, Members};
 use crate::tier::labels::LabelSelector;
 use crate::tier::shares::{TierHealth, TierShare, tier_shares};
@@ -74,15 +75,7 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
         views,
         terms: terms(members, parts.median),
         missing_key: members.keys.missing,
-        origin: Origin {
-            panic: members.panic,
-            keys: members.keys,
-            watermarks: members.watermarks,
-            zone: members.zone.clone(),
-            subset: members.subset.clone(),
-            factors: parts.factors.into(),
-            median: parts.median,
-        },
+        origin: origin(members, parts.factors, parts.median),
         endpoints: parts.endpoints.into(),
         standings: parts.standings.into(),
     }
@@ -97,6 +90,18 @@ impl Membership {
     fn bounded_load(&self) -> Option<f64> {
         let keyed = self.strategy.descriptor().traits.keyed;
         self.keys.bounded_load.filter(|bound| keyed && *bound > 1.0)
+    }
+}
+
+fn origin(members: &Membership, factors: Vec<u16>, median: Option<Nanos>) -> Origin {
+    Origin {
+        panic: members.panic,
+        keys: members.keys,
+        watermarks: members.watermarks,
+        zone: members.zone.clone(),
+        subset: members.subset.clone(),
+        factors: factors.into(),
+        median,
     }
 }
 

@@ -38,6 +38,7 @@
 #![deny(missing_docs)]
 
 mod assembly;
+mod candidate;
 mod clock;
 mod comparison;
 mod endpoint;
@@ -63,6 +64,7 @@ mod sync;
 mod tier;
 mod weight;
 
+pub use candidate::Candidate;
 pub use clock::Nanos;
 pub use comparison::Aside;
 pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
@@ -88,7 +90,7 @@ pub use report::fuzz_load_report;
 pub use report::{AgentLine, BadReport, HealthBody, OrcaReport, ProbeAnswer};
 pub use rng::Rng;
 pub use shadow::Shadow;
-pub use snapshot::{Candidate, Group, Snapshot, Standing};
+pub use snapshot::{Group, Snapshot, Standing};
 pub use sync::unpoisoned;
 pub use tier::labels::LabelSelector;
 pub use tier::shares::{TierHealth, TierShare, tier_shares};

@@ -1,15 +1,17 @@
 //! What a strategy may read while it decides: each shared value once, and on the record.
 
+use crate::candidate::Candidate;
 use crate::clock::Nanos;
 use crate::endpoint::Serial;
 use crate::gate::Upto;
 use crate::load::{Cost, Load};
 use crate::membership::MissingKey;
 use crate::pick::context::{Attempts, PickContext};
-use crate::pick::receipt::{Compared, Fallback, Refusal, Tape};
+use crate::pick::receipt::{Compared, Fallback, Refusal};
 use crate::pick::scratch::{SCORES_MAX, Scratch};
+use crate::pick::tape::Tape;
 use crate::rng::scale;
-use crate::snapshot::{Candidate, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::strategy::{Cursor, Report};
 
 /// The changing inputs of one decision.

@@ -2,8 +2,8 @@
 
 use crate::gate::Upto;
 use crate::pick::context::NoEndpoint;
+use crate::pick::decide::Choice;
 use crate::pick::inputs::Inputs;
-use crate::pick::picker::Choice;
 use crate::pick::receipt::Fallback;
 use crate::snapshot::Group;
 
