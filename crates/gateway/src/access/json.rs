@@ -17,17 +17,7 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
         Some(client) => write(out, format_args!(",\"client\":\"{client}\"")),
         None => text(out, "client", Some(b"unknown")),
     }
-    let asked = line.asked;
-    text(out, "method", asked.map(|asked| &*asked.method));
-    text(out, "path", asked.map(|asked| &*asked.target));
-    word(out, "protocol", line.protocol());
-    let given = |text: &'_ [u8]| !text.is_empty();
-    let host = asked.map(|asked| &*asked.host);
-    text(out, "host", host.filter(|host| given(host)));
-    let agent = asked.map(|asked| &*asked.user_agent);
-    text(out, "user_agent", agent.filter(|agent| given(agent)));
-    let referer = asked.map(|asked| &*asked.referer);
-    text(out, "referer", referer.filter(|referer| given(referer)));
+    write_asked(line, out);
     status(out, line.status);
     word(out, "error", line.error);
     word(
@@ -57,6 +47,21 @@ pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {
         write_attempt(attempt, out);
     }
     out.extend_from_slice(b"]}");
+}
+
+/// What the client asked for.
+fn write_asked(line: &Line<'_>, out: &mut Vec<u8>) {
+    let asked = line.asked;
+    text(out, "method", asked.map(|asked| &*asked.method));
+    text(out, "path", asked.map(|asked| &*asked.target));
+    word(out, "protocol", line.protocol());
+    let given = |text: &'_ [u8]| !text.is_empty();
+    let host = asked.map(|asked| &*asked.host);
+    text(out, "host", host.filter(|host| given(host)));
+    let agent = asked.map(|asked| &*asked.user_agent);
+    text(out, "user_agent", agent.filter(|agent| given(agent)));
+    let referer = asked.map(|asked| &*asked.referer);
+    text(out, "referer", referer.filter(|referer| given(referer)));
 }
 
 fn write_attempt(attempt: &Attempt, out: &mut Vec<u8>) {

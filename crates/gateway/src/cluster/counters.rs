@@ -12,6 +12,7 @@ use evenkeel_core::{
 };
 
 use super::decision_times::DecisionCells;
+use super::durations::{Durations, Histogram};
 
 /// How a request ended, as metrics tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,56 +69,8 @@ impl CodeClass {
     }
 }
 
-/// The upper bounds of the duration buckets; a last one without a bound follows.
-pub const BUCKETS: [Nanos; 18] = [
-    Nanos(100_000),
-    Nanos(200_000),
-    Nanos(500_000),
-    Nanos::from_millis(1),
-    Nanos::from_millis(2),
-    Nanos::from_millis(5),
-    Nanos::from_millis(10),
-    Nanos::from_millis(20),
-    Nanos::from_millis(50),
-    Nanos::from_millis(100),
-    Nanos::from_millis(200),
-    Nanos::from_millis(500),
-    Nanos::from_secs(1),
-    Nanos::from_secs(2),
-    Nanos::from_secs(5),
-    Nanos::from_secs(10),
-    Nanos::from_secs(20),
-    Nanos::from_secs(60),
-];
-
-const CELLS: usize = BUCKETS.len() + 1;
-
 /// Requests that were turned away, by priority and reason.
 pub type Sheds = [[u64; ShedReason::ALL.len()]; Priority::ALL.len()];
-
-/// One worker's count of durations.
-#[derive(Debug, Default)]
-struct Durations {
-    cells: [AtomicU64; CELLS],
-    sum: AtomicU64,
-}
-
-impl Durations {
-    #[inline]
-    fn count(&self, duration: Nanos) {
-        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
-        add(&self.cells[bucket], 1);
-        add(&self.sum, duration.0);
-    }
-
-    fn add_to(&self, total: &mut Histogram) {
-        for (total, cell) in total.cells.iter_mut().zip(&self.cells) {
-            *total += cell.load(Ordering::Relaxed);
-        }
-        let sum = self.sum.load(Ordering::Relaxed);
-        total.sum = Nanos(total.sum.0.wrapping_add(sum));
-    }
-}
 
 /// One worker's counts for one endpoint.
 #[derive(Debug, Default)]
@@ -380,85 +333,6 @@ impl ClusterCounters {
     pub(crate) fn decisions(&self) -> [u64; 4] {
         [&self.picked, &self.fallback, &self.queued, &self.none]
             .map(|count| count.load(Ordering::Relaxed))
-    }
-}
-
-/// Durations, counted in [`BUCKETS`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histogram {
-    cells: [u64; CELLS],
-    sum: Nanos,
-}
-
-impl Histogram {
-    pub(crate) fn count_one(&mut self, duration: Nanos) {
-        self.cells[BUCKETS.partition_point(|bound| *bound < duration)] += 1;
-        self.sum.0 = self.sum.0.wrapping_add(duration.0);
-    }
-
-    /// The count of each bucket, the one without a bound last.
-    #[must_use]
-    pub fn cells(&self) -> &[u64] {
-        &self.cells
-    }
-
-    /// All durations together.
-    #[must_use]
-    pub fn sum(&self) -> Nanos {
-        self.sum
-    }
-
-    /// How many durations there are.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.cells.iter().sum()
-    }
-
-    /// What was counted after `earlier`; series that began anew count from their beginning.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        if self.count() < earlier.count() {
-            return self.clone();
-        }
-        let mut later = self.clone();
-        for (cell, before) in later.cells.iter_mut().zip(earlier.cells) {
-            *cell = cell.saturating_sub(before);
-        }
-        later.sum = self.sum.since(earlier.sum);
-        later
-    }
-
-    /// Adds what another one counted.
-    pub fn add(&mut self, other: &Self) {
-        for (cell, count) in self.cells.iter_mut().zip(other.cells) {
-            *cell += count;
-        }
-        self.sum.0 = self.sum.0.wrapping_add(other.sum.0);
-    }
-
-    /// The duration below which `share` (0..=1) of them lie, interpolated within its bucket; zero
-    /// without any.
-    #[must_use]
-    pub fn quantile(&self, share: f64) -> Nanos {
-        if self.count() == 0 {
-            return Nanos(0);
-        }
-        let rank = self.count() as f64 * share;
-        let mut below = 0.0;
-        let mut lower = Nanos(0);
-        for (at, cell) in self.cells.iter().enumerate() {
-            let count = *cell as f64;
-            let Some(upper) = BUCKETS.get(at).copied() else {
-                return lower;
-            };
-            if count > 0.0 && below + count >= rank {
-                let part = ((rank - below) / count).clamp(0.0, 1.0);
-                return Nanos(lower.0 + ((upper.0 - lower.0) as f64 * part) as u64);
-            }
-            below += count;
-            lower = upper;
-        }
-        lower
     }
 }
 

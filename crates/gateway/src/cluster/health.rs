@@ -11,7 +11,7 @@ use evenkeel_core::health::{
 };
 use evenkeel_core::{Admin, Membership, Nanos, Snapshot, Standing};
 
-use super::counters::Histogram;
+use super::durations::Histogram;
 use super::record::Cluster;
 use super::site::Site;
 use super::state::State;

@@ -3,6 +3,7 @@
 mod counters;
 mod decision_times;
 mod discovered;
+mod durations;
 mod endpoint_report;
 mod following;
 mod health;
@@ -16,12 +17,13 @@ mod target;
 mod totals;
 mod view;
 
-pub use counters::{BUCKETS, CodeClass, Histogram, Sheds, Totals};
 pub(crate) use counters::{ClusterCounters, EndpointCounters};
+pub use counters::{CodeClass, Sheds, Totals};
 pub(crate) use decision_times::DecisionTimer;
 pub use decision_times::{DECISION_BUCKETS, DecisionTimes};
 pub use discovered::DiscoveryReport;
 pub(crate) use discovered::{Lost, Offered};
+pub use durations::{BUCKETS, Histogram};
 pub use endpoint_report::EndpointReport;
 pub use evenkeel_core::RetryRules;
 pub(crate) use health::Probed;

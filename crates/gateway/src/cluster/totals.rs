@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::counters::{ClusterCounters, EndpointCounters, Histogram, Sheds, Totals};
+use super::counters::{ClusterCounters, EndpointCounters, Sheds, Totals};
 use super::decision_times::DecisionTimes;
+use super::durations::Histogram;
 use super::record::Cluster;
 use super::shadow::ShadowReport;
 

@@ -13,7 +13,8 @@ use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
 use evenkeel_preface::{Addresses, ProxyHeader, ProxyVersion};
 use tokio::io::AsyncWrite;
 
-use super::exchange::{After, exchange};
+use super::desk::Visit;
+use super::exchange::After;
 use super::http2;
 use super::opening::open;
 use super::request::{Request, TOO_SLOW};
@@ -131,26 +132,30 @@ impl Client {
 
     /// Serves requests, one after another.
     ///
-    /// What is rare is boxed: a task is as large as its largest state, for as long as it idles too.
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an async fn keeps room for its arguments twice, in each idle connection"
-    )]
-    pub(super) fn run(mut self) -> impl Future<Output = ()> {
+    /// What is rare is boxed, and requests are served at a desk: a task is as large as its largest state,
+    /// for as long as it idles too.
+    pub(super) fn run(self) -> impl Future<Output = ()> {
+        let request = Request::none();
+        let mut visit = Box::new(Visit {
+            client: self,
+            request,
+        });
         async move {
             let mut fresh = true;
-            // One place for all of them: a request is never moved.
-            let mut request = Request::none();
             loop {
-                match self.next(fresh, &mut request).await {
-                    Next::Closed => return self.stream.part(),
-                    Next::Refused(reject) => return Box::pin(self.refuse(reject)).await,
-                    Next::Http2 => return http2::serve(self).await,
-                    Next::Request => match exchange(&mut self, &mut request).await {
-                        After::Abort => return,
-                        After::Close => return Box::pin(self.close()).await,
-                        After::KeepAlive => fresh = false,
-                    },
+                let Visit { client, request } = &mut *visit;
+                match client.next(fresh, request).await {
+                    Next::Closed => return visit.client.stream.part(),
+                    Next::Refused(reject) => return Box::pin(visit.client.refuse(reject)).await,
+                    Next::Http2 => return http2::serve(visit.client).await,
+                    Next::Request => {}
+                }
+                let after;
+                (visit, after) = visit.serve().await;
+                match after {
+                    After::Abort => return,
+                    After::Close => return Box::pin(visit.client.close()).await,
+                    After::KeepAlive => fresh = false,
                 }
             }
         }

@@ -11,8 +11,9 @@ use super::hedge::{hedge_after, race};
 use super::relay::{Failure, Fault, Finished};
 use super::request::Request;
 use super::retry::Point;
-use super::tries::{TOO_MANY_REQUESTS, Tries, Try, Views};
+use super::tries::{TOO_MANY_REQUESTS, Tries, Try};
 use super::tunnel::pass_on;
+use super::views::Views;
 use super::wait::{Unserved, wait};
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
@@ -46,6 +47,7 @@ pub(super) async fn exchange(client: &mut Client, request: &mut Request) -> Afte
     let after = match request.way.to {
         Destination::Cluster(place) => {
             let cluster = Rc::clone(&client.entry.plan.clusters[place]);
+            cluster.counters.requests.count(request.started);
             run(client, request, &cluster).await
         }
         Destination::Nowhere => {
@@ -64,7 +66,6 @@ pub(super) async fn exchange(client: &mut Client, request: &mut Request) -> Afte
 }
 
 async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker) -> After {
-    cluster.counters.requests.count(request.started);
     let views = Views::default();
     let mut ctx = PickContext::at(request.started);
     ctx.key = request.way.key;
@@ -109,18 +110,23 @@ async fn run(client: &mut Client, request: &mut Request, cluster: &ClusterWorker
             }
             return Box::pin(failed.settle(client, request, cluster, at, &tries)).await;
         };
-        if matches!(failure, Failure::Endpoint(_, Point::Connect)) {
-            client.worker.shared.resolver.ask();
-        }
-        at.note_failure(&tries);
-        let point = match failure {
-            Failure::Endpoint(_, point) => Some(point),
-            _ => None,
-        };
-        at.finish(tries.given_up(point), now);
+        give_up(client, at, &tries, &failure, now);
         request.upload.rewind();
         at = next;
     }
+}
+
+/// Lets go of an endpoint in whose place another one is tried.
+fn give_up(client: &Client, at: Try<'_>, tries: &Tries<'_>, failure: &Failure, now: Nanos) {
+    let point = match failure {
+        Failure::Endpoint(_, point) => Some(*point),
+        _ => None,
+    };
+    if point == Some(Point::Connect) {
+        client.worker.shared.resolver.ask();
+    }
+    at.note_failure(tries);
+    at.finish(tries.given_up(point), now);
 }
 
 /// Waits for a slot where all endpoints are full, if the cluster has a queue.

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod client;
+mod desk;
 mod exchange;
 mod hedge;
 mod http2;
@@ -14,6 +15,8 @@ mod retry;
 mod tcp;
 mod tries;
 mod tunnel;
+mod views;
 mod wait;
 
 pub(crate) use client::serve;
+pub(crate) use desk::Desks;

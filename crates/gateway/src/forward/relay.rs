@@ -309,18 +309,9 @@ impl<'r, 'v> Relay<'r, 'v> {
             return Ok(Head::Partial);
         };
         if !head.is_interim() {
-            self.at.has_status(head.status);
+            self.hear(&head);
         }
-        let now = self.client.worker.alarms.now();
-        if self.at.hears() && !head.is_interim() {
-            self.tries.hear(self.at, &head, now);
-        }
-        if head.status >= 400
-            && !self.has_answered_client()
-            && self
-                .tries
-                .refuses(head.status, self.request, self.policies, now)
-        {
+        if head.status >= 400 && self.is_unwanted(head.status) {
             return Ok(Head::Unwanted);
         }
         if let Some(protocol) = head.upgrade
@@ -330,9 +321,7 @@ impl<'r, 'v> Relay<'r, 'v> {
         }
         let reply = Reply {
             client_version: self.request.version,
-            keep_alive: self.request.keep_alive
-                && self.request.is_read()
-                && !self.client.is_leaving(),
+            keep_alive: self.keeps_client(),
             request_id: &self.client.request_id,
             ..Reply::default()
         };
@@ -361,6 +350,28 @@ impl<'r, 'v> Relay<'r, 'v> {
             self.download.stage_rest(&mut self.inbox);
         }
         Ok(Head::Final)
+    }
+
+    /// Takes note of what a final head says of the endpoint.
+    #[inline]
+    fn hear(&self, head: &ResponseHead<'_, '_>) {
+        self.at.has_status(head.status);
+        if self.at.hears() {
+            let now = self.client.worker.alarms.now();
+            self.tries.hear(self.at, head, now);
+        }
+    }
+
+    /// Whether an answer of this status is given up for another try.
+    fn is_unwanted(&self, status: u16) -> bool {
+        let now = self.client.worker.alarms.now();
+        !self.has_answered_client() && self.tries.refuses(status, self.request, self.policies, now)
+    }
+
+    /// Whether the client's connection may be kept, as far as client and gateway go.
+    #[inline]
+    fn keeps_client(&self) -> bool {
+        self.request.keep_alive && self.request.is_read() && !self.client.is_leaving()
     }
 
     fn finished(&self) -> Finished {

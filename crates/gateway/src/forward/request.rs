@@ -12,7 +12,7 @@ use crate::route::{Destination, Way};
 use crate::span::Text;
 use crate::stream::Stream;
 use crate::upstream::Silence;
-use crate::worker::Entry;
+use crate::worker::{Entry, Worker};
 
 /// A time that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
@@ -76,20 +76,9 @@ impl Request {
         // What is behind a body would have to wait for its end, and nobody asks like this.
         let upgrade = head.upgrade.filter(|_| !head.framing.has_body());
         let worker = &client.worker;
-        let id = &mut client.request_id;
-        id.clear();
-        match head.request_id() {
-            Some(given) => id.push_str(given),
-            None => worker.make_request_id(id),
-        }
+        name(&mut client.request_id, &head, worker);
         let parent = begin_notes(client, &head);
-        if let Some(recorder) = &worker.recorder
-            && let Some(header) = recorder.header()
-            && head.field(header).is_some()
-        {
-            client.trace.ask();
-        }
-        client.trace.watch(&head);
+        begin_trace(client, &head);
         let mut out = worker.buffers.output();
         let via = Forward {
             client: &client.peer,
@@ -106,17 +95,9 @@ impl Request {
             .begin(worker, &client.entry, &head, &via, &mut out)?;
         self.upload = Pump::new(out);
         self.upload.frame(head.body_decoder(), encoding, most);
-        self.method = head.method;
-        self.version = head.version;
-        self.keep_alive = head.keep_alive;
-        self.body_unexpected = head.body_unexpected;
-        self.started = worker.now();
-        self.at_least = match head.framing {
-            Framing::Length(length) => length,
-            _ => 0,
-        };
-        self.due = NEVER;
+        self.take_in(&head);
         self.upgrade = upgrade.map(Box::from);
+        self.started = worker.now();
         client
             .notes
             .note(|notes| self.note_way(notes, &client.entry));
@@ -125,6 +106,20 @@ impl Request {
         // What of the body has come with the head leaves with it, in one write.
         let staged = self.upload.stage_first(&mut client.inbox);
         staged.map(|()| true).map_err(|error| reject(&error))
+    }
+
+    /// Notes what is needed of the head once it has been sent.
+    #[inline]
+    fn take_in(&mut self, head: &RequestHead<'_, '_>) {
+        self.method = head.method;
+        self.version = head.version;
+        self.keep_alive = head.keep_alive;
+        self.body_unexpected = head.body_unexpected;
+        self.at_least = match head.framing {
+            Framing::Length(length) => length,
+            _ => 0,
+        };
+        self.due = NEVER;
     }
 
     /// Notes when it began, and where it goes.
@@ -220,6 +215,16 @@ impl Request {
     }
 }
 
+/// The id of a request: the one that it came with, or a new one.
+#[inline]
+fn name(id: &mut String, head: &RequestHead<'_, '_>, worker: &Worker) {
+    id.clear();
+    match head.request_id() {
+        Some(given) => id.push_str(given),
+        None => worker.make_request_id(id),
+    }
+}
+
 /// Begins the notes of a request, if anybody wants them; and says what its `traceparent` is from here on, if it
 /// is in a trace that we record.
 #[inline]
@@ -234,6 +239,18 @@ fn begin_notes(client: &Client, head: &RequestHead<'_, '_>) -> Option<Text> {
         notes.begin(head, http2, wanted, span);
     });
     span.map(|span| span.text())
+}
+
+/// Begins the record of its decisions, if anybody wants it.
+#[inline]
+fn begin_trace(client: &Client, head: &RequestHead<'_, '_>) {
+    if let Some(recorder) = &client.worker.recorder
+        && let Some(header) = recorder.header()
+        && head.field(header).is_some()
+    {
+        client.trace.ask();
+    }
+    client.trace.watch(head);
 }
 
 /// What the client is told of a body of its own that did not get through.

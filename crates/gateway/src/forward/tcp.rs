@@ -11,8 +11,9 @@ use super::attempt::connect_for;
 use super::client::Client;
 use super::opening::more;
 use super::relay::Failure;
-use super::tries::{Tries, Try, Views};
+use super::tries::{Tries, Try};
 use super::tunnel::{self, TunnelEnd};
+use super::views::Views;
 use super::wait::{Unserved, wait};
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
@@ -91,18 +92,8 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
         };
         at.failed(&failure);
         let now = client.worker.now();
-        match failure {
-            Failure::Endpoint(..) => {}
-            Failure::ClientGone => {
-                client.notes.note(Notes::cancelled);
-                let took = now.since(started);
-                at.endpoint().counters.finish(CodeClass::Cancelled, took);
-                return at.finish(Outcome::Cancelled, now);
-            }
-            _ => {
-                at.finish(Outcome::Cancelled, now);
-                return refuse(client, cluster, started);
-            }
+        if !matches!(failure, Failure::Endpoint(..)) {
+            return give_up(client, cluster, at, &failure, started);
         }
         client.worker.shared.resolver.ask();
         let next = tries.after_connect(way, at.policies(), now);
@@ -113,6 +104,24 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
         };
         at = next;
     }
+}
+
+/// Ends what failed by no fault of the endpoint.
+fn give_up(
+    client: &Client,
+    cluster: &ClusterWorker,
+    at: Try<'_>,
+    failure: &Failure,
+    started: Nanos,
+) {
+    let now = client.worker.now();
+    let counters = &at.endpoint().counters;
+    at.finish(Outcome::Cancelled, now);
+    if !matches!(failure, Failure::ClientGone) {
+        return refuse(client, cluster, started);
+    }
+    client.notes.note(Notes::cancelled);
+    counters.finish(CodeClass::Cancelled, now.since(started));
 }
 
 /// Waits for a slot where all endpoints are full, if the cluster has a queue.

@@ -1,17 +1,18 @@
 //! The tries of one request: which endpoints it has been to, and whether there is another one.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use evenkeel_core::{
-    Ask, Attempts, Lease, Nanos, NoEndpoint, Outcome, PickContext, Refused, Samples, Serial,
-    ShedReason, Signal, Slot, Waiting,
+    Ask, Lease, Nanos, NoEndpoint, Outcome, PickContext, Refused, Samples, Serial, ShedReason,
+    Signal, Slot, Waiting,
 };
 use evenkeel_http1::ResponseHead;
 
 use super::relay::Failure;
 use super::request::Request;
 use super::retry::Point;
+use super::views::Views;
 use crate::access::Noted;
 use crate::cluster::Policies;
 use crate::decision::Trace;
@@ -20,38 +21,8 @@ use crate::route::Way;
 use crate::upstream::LocalEndpoint;
 use crate::worker::{ClusterWorker, ShadowLeases, Worker, WorkerView};
 
-/// One for each try but the first, and one for a last choice that finds nobody.
-const LATER: usize = Attempts::MAX;
-
 /// The status by which an endpoint says that this is too much for it.
 pub(super) const TOO_MANY_REQUESTS: u16 = 429;
-
-/// The views that the tries of a request are chosen on: each the newest one when it is, and held for
-/// as long as a lease on it is.
-///
-/// Most requests need one, and a connection keeps room for what is here.
-#[derive(Debug, Default)]
-pub(super) struct Views {
-    first: OnceCell<Rc<WorkerView>>,
-    later: OnceCell<Box<[OnceCell<Rc<WorkerView>>; LATER]>>,
-}
-
-impl Views {
-    fn newest(&self, cluster: &ClusterWorker) -> &Rc<WorkerView> {
-        let newest = cluster.view();
-        let fits = |held: &&OnceCell<_>| match held.get() {
-            Some(held) => Rc::ptr_eq(held, &newest),
-            None => true,
-        };
-        if fits(&&self.first) {
-            return self.first.get_or_init(|| newest);
-        }
-        let later = self.later.get_or_init(Box::default);
-        // There are as many as there can be tries.
-        let held = later.iter().find(fits).unwrap_or(&later[LATER - 1]);
-        held.get_or_init(|| newest)
-    }
-}
 
 /// An endpoint that a request is sent to.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ use evenkeel_core::{Nanos, Rng};
 use crate::access::{AccessLog, AccessWriter, Noted};
 use crate::clock::Clock;
 use crate::decision::Recorder;
+use crate::forward::Desks;
 use crate::lifecycle::{Plan, Shared};
 use crate::report::ask;
 use crate::route::PathBuffers;
@@ -35,6 +36,8 @@ pub(crate) struct Worker {
     pub(crate) clock: Clock,
     pub(crate) alarms: Rc<alarm::Alarms>,
     pub(crate) buffers: Rc<buffer::BufferPool>,
+    /// Where requests are served.
+    pub(crate) desks: Desks,
     /// The newest plan.
     pub(crate) plan: RefCell<Rc<WorkerPlan>>,
     pub(crate) shared: Arc<Shared>,
@@ -63,6 +66,7 @@ impl Worker {
             clock: shared.clock,
             alarms: Rc::default(),
             buffers: Rc::default(),
+            desks: Desks::default(),
             plan: RefCell::new(Rc::new(plan)),
             number,
             access: shared.access.as_ref().and_then(AccessLog::writer),
