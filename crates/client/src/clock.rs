@@ -1,0 +1,21 @@
+//! The one place where the library reads the time.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use evenkeel_core::Nanos;
+
+/// When the process first asked: all clusters agree.
+static ORIGIN: OnceLock<Instant> = OnceLock::new();
+
+/// The monotonic time since the process first asked.
+#[inline]
+#[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+pub(crate) fn now() -> Nanos {
+    Nanos::from(ORIGIN.get_or_init(Instant::now).elapsed())
+}
+
+/// A span as timers take it.
+pub(crate) fn duration(span: Nanos) -> Duration {
+    Duration::from_nanos(span.0)
+}

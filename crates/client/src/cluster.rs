@@ -1,0 +1,396 @@
+//! A cluster: its members, what is published of them, and who changes them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use evenkeel_core::health::{AttemptTotals, ClusterHealth, Happening, Observed};
+use evenkeel_core::{
+    Admin, Doors, DuplicateId, Endpoint, Group, Membership, Nanos, Published, UnknownEndpoint,
+    unpoisoned,
+};
+
+use crate::balance::Balance;
+use crate::clock;
+use crate::connect::Connect;
+use crate::counters::Counted;
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::stats::{EndpointStats, Stats};
+use crate::upkeep;
+use crate::view::{Version, View};
+
+/// Endpoints with one strategy and its policies, and a service for each of them.
+///
+/// Copies are the same cluster. It ends, with the thread that looks after it, when the last copy and the
+/// last [`Balance`] on it are gone.
+pub struct Cluster<C: Connect> {
+    pub(crate) inner: Arc<Inner<C>>,
+}
+
+/// See [`Cluster`].
+pub(crate) struct Inner<C: Connect> {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) published: Arc<Published<Version<C::Service>>>,
+    connect: C,
+    state: Mutex<State<C::Service>>,
+}
+
+struct State<S> {
+    membership: Membership,
+    health: ClusterHealth,
+    /// What attempts had come to when the last interval ended.
+    before: BTreeMap<Arc<str>, AttemptTotals>,
+    /// With the addresses that they lead to.
+    services: BTreeMap<Arc<str>, (Arc<str>, S)>,
+}
+
+impl<C: Connect> Clone for Cluster<C> {
+    fn clone(&self) -> Self {
+        let inner = Arc::clone(&self.inner);
+        Self { inner }
+    }
+}
+
+impl<C: Connect> fmt::Debug for Cluster<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("name", &self.inner.shared.settings.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C: Connect> Cluster<C> {
+    /// A cluster of these endpoints. Those of the beginning do not warm up; it may begin with none.
+    ///
+    /// # Errors
+    ///
+    /// When an id is listed twice.
+    pub fn new(
+        settings: Settings,
+        endpoints: impl IntoIterator<Item = Endpoint>,
+        connect: C,
+    ) -> Result<Self, DuplicateId> {
+        let shared = Arc::new(Shared::new(settings));
+        let settings = &shared.settings;
+        let mut membership = settings.membership();
+        if settings.queue.is_some() {
+            membership.set_waiting_room(Some(Arc::clone(&shared.room)));
+        }
+        membership.replace(endpoints.into_iter().collect())?;
+        let mut health = ClusterHealth::new(settings.health, shared.health_seed());
+        let now = clock::now();
+        // Nobody was there before, so nothing has changed for them.
+        let _ = health.list(membership.listed(), true, now);
+        health.apply(&mut membership, now);
+        let mut state = State {
+            membership,
+            health,
+            before: BTreeMap::new(),
+            services: BTreeMap::new(),
+        };
+        let (version, _) = state.version(&shared, &connect);
+        shared.open(&version);
+        let inner = Arc::new(Inner {
+            published: Arc::new(Published::new(Arc::new(version))),
+            state: Mutex::new(state),
+            connect,
+            shared,
+        });
+        upkeep::start(&inner);
+        Ok(Self { inner })
+    }
+
+    /// A service that balances calls over the cluster, by rules for what calls and answers mean.
+    #[must_use]
+    pub fn balance<R>(&self, rules: R) -> Balance<C, R> {
+        Balance::new(Arc::clone(&self.inner), rules)
+    }
+
+    /// Makes this list the whole membership. Records of endpoints that stay are kept, those that join warm
+    /// up, calls in flight at those that leave finish.
+    ///
+    /// # Errors
+    ///
+    /// When an id is listed twice; then nothing changes.
+    pub fn set_endpoints(
+        &self,
+        list: impl IntoIterator<Item = Endpoint>,
+    ) -> Result<(), DuplicateId> {
+        let list = list.into_iter().collect();
+        self.inner.change(|state| state.membership.replace(list))
+    }
+
+    /// Adds an endpoint, or changes the one of that id, and says whether it is new.
+    pub fn upsert(&self, endpoint: Endpoint) -> bool {
+        let added = self
+            .inner
+            .change(|state| Ok::<_, UnknownEndpoint>(state.membership.upsert(endpoint)));
+        added.unwrap_or(false)
+    }
+
+    /// Removes an endpoint; calls in flight there finish.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that id.
+    pub fn remove(&self, id: &str) -> Result<(), UnknownEndpoint> {
+        self.inner.change(|state| state.membership.remove(id))
+    }
+
+    /// Sets what an operator wants of an endpoint: [`Admin::Draining`] takes no new calls, and those in
+    /// flight finish.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that id.
+    pub fn set_admin(&self, id: &str, admin: Admin) -> Result<(), UnknownEndpoint> {
+        self.inner
+            .change(|state| state.membership.set_admin(id, admin))
+    }
+
+    /// Sets a weight; 0 means no new calls.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that id.
+    pub fn set_weight(&self, id: &str, weight: u16) -> Result<(), UnknownEndpoint> {
+        self.inner
+            .change(|state| state.membership.set_weight(id, weight))
+    }
+
+    /// Replaces the strategy; calls in flight finish under the old one.
+    pub fn set_strategy(&self, strategy: Arc<dyn evenkeel_core::strategy::Strategy>) {
+        let _ = self.inner.change(|state| {
+            state.membership.set_strategy(strategy);
+            Ok::<_, UnknownEndpoint>(())
+        });
+    }
+
+    /// The cluster in figures. O(endpoints x threads); not for the path of a call.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+}
+
+impl<C: Connect> Inner<C> {
+    /// Changes the membership and publishes what it has become.
+    fn change<T, E>(
+        &self,
+        change: impl FnOnce(&mut State<C::Service>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut state = self.state();
+        let changed = change(&mut state)?;
+        let now = clock::now();
+        let State {
+            membership, health, ..
+        } = &mut *state;
+        let happenings = health.list(membership.listed(), false, now);
+        health.apply(membership, now);
+        self.publish(state, happenings);
+        // Somebody may warm up now.
+        self.shared.ring();
+        Ok(changed)
+    }
+
+    /// Lets the health machine take in something, and publishes what follows from it.
+    fn observe(&self, step: impl FnOnce(&mut State<C::Service>, Nanos) -> Vec<Happening>) {
+        let now = clock::now();
+        let mut state = self.state();
+        let happenings = step(&mut state, now);
+        let State {
+            membership, health, ..
+        } = &mut *state;
+        let changed = health.apply(membership, now);
+        let seen = |it: &Happening| matches!(it, Happening::Endpoint(_));
+        if changed || happenings.iter().any(seen) {
+            self.publish(state, happenings);
+        } else {
+            drop(state);
+            self.tell(&happenings);
+        }
+    }
+
+    /// Publishes the state as it is, and tells what has happened once nobody holds it any more.
+    fn publish(&self, mut state: MutexGuard<'_, State<C::Service>>, happenings: Vec<Happening>) {
+        let (version, retired) = state.version(&self.shared, &self.connect);
+        self.shared.open(&version);
+        self.published.publish(Arc::new(version));
+        let State {
+            membership, before, ..
+        } = &mut *state;
+        before.retain(|id, _| membership.get(id).is_some());
+        self.shared.tidy(|id| membership.get(id).is_some());
+        drop(state);
+        for service in &retired {
+            self.connect.retire(service);
+        }
+        self.tell(&happenings);
+    }
+
+    fn tell(&self, happenings: &[Happening]) {
+        let settings = &self.shared.settings;
+        for observer in &settings.observers {
+            for happening in happenings {
+                observer.happened(&settings.name, happening);
+            }
+        }
+    }
+
+    /// Looks at how many failures in a row each endpoint has.
+    pub(crate) fn judge_runs(&self) {
+        let runs: Vec<_> = self.published.load().view.snapshot.failure_runs().collect();
+        self.observe(|state, now| {
+            let runs = runs.iter().map(|(id, run)| (&**id, *run));
+            state.health.runs(runs, now)
+        });
+    }
+
+    /// Looks at what attempts have come to since this was asked last.
+    pub(crate) fn judge_interval(&self) {
+        let runs: Vec<_> = self.published.load().view.snapshot.failure_runs().collect();
+        let totals: Vec<_> = runs
+            .iter()
+            .map(|(id, _)| self.shared.attempts(id))
+            .collect();
+        self.observe(|state, now| {
+            let mut observed = Vec::with_capacity(runs.len());
+            for ((id, run), total) in runs.iter().zip(totals) {
+                let before = state.before.get(id);
+                let since = before.map_or_else(|| total.clone(), |before| total.since(before));
+                let seen = Observed {
+                    successes: since.successes,
+                    failures: since.failures,
+                    run: *run,
+                    latency: since.median(),
+                };
+                observed.push((&**id, seen));
+                state.before.insert(Arc::clone(id), total);
+            }
+            state.health.interval(observed.into_iter(), now)
+        });
+    }
+
+    /// Time has passed: ejections end, endpoints warm up.
+    pub(crate) fn tick(&self) {
+        self.observe(|state, now| state.health.tick(now));
+    }
+
+    /// When [`Inner::tick`] has something to do.
+    pub(crate) fn next_tick(&self, now: Nanos) -> Option<Nanos> {
+        self.state().health.next_tick(now)
+    }
+
+    /// Publishes another version when the median latency of the endpoints has moved by a quarter.
+    pub(crate) fn follow_median(&self) {
+        let known = self.published.load().view.snapshot.typical_latency();
+        let state = self.state();
+        let Some(now) = state.membership.median_latency() else {
+            return;
+        };
+        if now.0 > known.0 / 4 * 5 || now.0 < known.0 / 5 * 4 {
+            self.publish(state, Vec::new());
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let state = self.state();
+        let view = Arc::clone(&self.published.load().view);
+        let snapshot = &view.snapshot;
+        let counts = self.shared.counts();
+        let count = |what: Counted| counts[what as usize];
+        let endpoint = |index: usize| {
+            let endpoint = Arc::clone(&snapshot.endpoints()[index]);
+            let candidate = &snapshot.candidates()[index];
+            let verdict = state.health.verdict(endpoint.id());
+            EndpointStats {
+                standing: snapshot.standing(index),
+                health: verdict.map_or(evenkeel_core::health::Health::Healthy, |it| it.health),
+                reason: verdict.map_or_else(String::new, |it| it.reason.clone()),
+                effective_weight: candidate.weight(),
+                in_flight: candidate.state().in_flight().count(),
+                capacity: snapshot.capacity(index),
+                calls: self.shared.calls(endpoint.id()),
+                endpoint,
+            }
+        };
+        Stats {
+            cluster: Arc::clone(&self.shared.settings.name),
+            strategy: snapshot.strategy().descriptor().name,
+            generation: snapshot.generation(),
+            endpoints: (0..snapshot.endpoints().len()).map(endpoint).collect(),
+            picked: count(Counted::Picked),
+            fallback: count(Counted::Fallback),
+            queued: count(Counted::Queued),
+            nobody: count(Counted::None),
+            retries: count(Counted::Retry),
+            over_budget: count(Counted::OverBudget),
+            hedges: count(Counted::Hedge),
+            shed: count(Counted::Shed),
+            waiting: self.shared.room.len(),
+            panic: snapshot.groups().iter().any(Group::is_in_panic),
+        }
+    }
+
+    // Nothing panics while it holds this lock but a `Connect`, which comes before anything is changed.
+    fn state(&self) -> MutexGuard<'_, State<C::Service>> {
+        unpoisoned(self.state.lock())
+    }
+}
+
+impl<C: Connect> Drop for Inner<C> {
+    fn drop(&mut self) {
+        self.shared.end();
+        let state = unpoisoned(self.state.get_mut());
+        for (_, service) in state.services.values() {
+            self.connect.retire(service);
+        }
+    }
+}
+
+impl Shared {
+    /// Opens the doors of a version to those who wait.
+    fn open<S>(&self, version: &Version<S>) {
+        let snapshot = &version.view.snapshot;
+        if snapshot.has_waiting_room() {
+            self.room.open(Doors::of(snapshot));
+        }
+    }
+}
+
+impl<S: Clone> State<S> {
+    /// The next version, with the services of endpoints that keep their address; and those that are of no use
+    /// any more.
+    fn version<C: Connect<Service = S>>(
+        &mut self,
+        shared: &Arc<Shared>,
+        connect: &C,
+    ) -> (Version<S>, Vec<S>) {
+        let snapshot = self.membership.snapshot();
+        let mut old = std::mem::take(&mut self.services);
+        let mut services = Vec::with_capacity(snapshot.endpoints().len());
+        let mut retired = Vec::new();
+        for endpoint in snapshot.endpoints() {
+            let service = match old.remove(endpoint.id()) {
+                Some((address, same)) if *address == *endpoint.address() => same,
+                other => {
+                    retired.extend(other.map(|(_, service)| service));
+                    connect.connect(endpoint)
+                }
+            };
+            services.push(service.clone());
+            let address = endpoint.address().into();
+            self.services
+                .insert(endpoint.shared_id(), (address, service));
+        }
+        retired.extend(old.into_values().map(|(_, service)| service));
+        let groups = snapshot.groups().iter();
+        let view = Arc::new(View {
+            eligible: groups.map(|group| group.eligible().len()).sum(),
+            snapshot,
+            shared: Arc::clone(shared),
+        });
+        (Version::new(view, services.into()), retired)
+    }
+}

@@ -1,0 +1,51 @@
+//! From an endpoint to the service that reaches it.
+
+use evenkeel_core::Endpoint;
+
+/// Makes the service that reaches an endpoint.
+///
+/// Any function from `&Endpoint` to a service is one. It is asked once for each endpoint that joins, and
+/// again when an endpoint comes back with another address; the service is cloned for each call.
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use evenkeel_client::core::Endpoint;
+/// use tower::service_fn;
+///
+/// let connect = |endpoint: &Endpoint| {
+///     let address = endpoint.address().to_owned();
+///     service_fn(move |name: String| {
+///         let answer = format!("{name}, this is {address}");
+///         async move { Ok::<_, Infallible>(answer) }
+///     })
+/// };
+/// # fn is_connect(_: impl evenkeel_client::Connect) {}
+/// # is_connect(connect);
+/// ```
+pub trait Connect: Send + Sync + 'static {
+    /// What reaches an endpoint.
+    type Service: Clone + Send + 'static;
+
+    /// Makes the service of an endpoint. Should not wait: connections are made when they are needed.
+    fn connect(&self, endpoint: &Endpoint) -> Self::Service;
+
+    /// Hears that an endpoint has left the list, or the cluster has ended. Calls under way go on; a thread
+    /// that makes no call any more may hold its clone of the service until it does or ends.
+    fn retire(&self, service: &Self::Service) {
+        let _ = service;
+    }
+}
+
+impl<F, S> Connect for F
+where
+    F: Fn(&Endpoint) -> S + Send + Sync + 'static,
+    S: Clone + Send + 'static,
+{
+    type Service = S;
+
+    fn connect(&self, endpoint: &Endpoint) -> S {
+        self(endpoint)
+    }
+}

@@ -1,0 +1,256 @@
+//! Connections to endpoints by hyper: HTTP/1.1 and HTTP/2.
+//!
+//! # Examples
+//!
+//! ```no_run
+//! use bytes::Bytes;
+//! use http_body_util::Full;
+//! use evenkeel_client::{Cluster, Http, Settings, core::Endpoint, http::HttpConnect};
+//! use tower::{Service, ServiceExt};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let endpoints = ["127.0.0.1:9001", "127.0.0.1:9002"].map(|at| Endpoint::new(at, at));
+//! let cluster = Cluster::new(Settings::new("web"), endpoints, HttpConnect::http1())?;
+//! let mut service = cluster.balance(Http::new());
+//! let request = http::Request::get("/users/7").body(Full::<Bytes>::default())?;
+//! let answer = service.ready().await?.call(request).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod connecting;
+mod error;
+mod one;
+mod pooled;
+mod two;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use evenkeel_core::Endpoint;
+use http::header::{HOST, HeaderValue};
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
+use http_body::Body;
+use tower_service::Service;
+
+use crate::connect::Connect;
+use crate::error::BoxError;
+use crate::long::Boxed;
+
+pub use error::HttpError;
+pub use pooled::PooledBody;
+
+/// How endpoints are connected to.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    connect_timeout: Duration,
+    idle_timeout: Duration,
+    idle_max: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// Reaches endpoints by connections of hyper. Needs a tokio runtime with I/O and time.
+///
+/// The address of an endpoint is `HOST:PORT`, or `unix:PATH`. HTTP/1.1 keeps connections for the next calls; HTTP/2 has
+/// one connection for each endpoint, and all calls are streams on it.
+pub struct HttpConnect<B> {
+    version: Version,
+    options: Options,
+    bodies: PhantomData<fn(B)>,
+}
+
+impl<B> HttpConnect<B> {
+    /// HTTP/1.1.
+    #[must_use]
+    pub fn http1() -> Self {
+        Self::new(Version::One)
+    }
+
+    /// HTTP/2 with prior knowledge.
+    #[must_use]
+    pub fn http2() -> Self {
+        Self::new(Version::Two)
+    }
+
+    fn new(version: Version) -> Self {
+        let options = Options {
+            connect_timeout: Duration::from_secs(1),
+            idle_timeout: Duration::from_secs(30),
+            idle_max: 256,
+        };
+        Self {
+            version,
+            options,
+            bodies: PhantomData,
+        }
+    }
+
+    /// For a connection to stand; 1 s by default.
+    #[must_use]
+    pub fn connect_timeout(mut self, most: Duration) -> Self {
+        self.options.connect_timeout = most;
+        self
+    }
+
+    /// For a connection of HTTP/1.1 without a call; 30 s by default. Should be less than what endpoints allow.
+    #[must_use]
+    pub fn idle_timeout(mut self, most: Duration) -> Self {
+        self.options.idle_timeout = most;
+        self
+    }
+
+    /// The most connections of HTTP/1.1 without a call that are kept for an endpoint; 256 by default.
+    #[must_use]
+    pub fn idle_max(mut self, most: usize) -> Self {
+        self.options.idle_max = most;
+        self
+    }
+}
+
+impl<B> Connect for HttpConnect<B>
+where
+    B: Body + Send + 'static + Unpin,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Service = HttpEndpoint<B>;
+
+    fn connect(&self, endpoint: &Endpoint) -> HttpEndpoint<B> {
+        let target = Target::new(endpoint.address(), self.options);
+        HttpEndpoint(match self.version {
+            Version::One => Kind::One(Arc::new(one::Pool::new(target))),
+            Version::Two => Kind::Two(Arc::new(two::Shared::new(target))),
+        })
+    }
+
+    fn retire(&self, service: &HttpEndpoint<B>) {
+        match &service.0 {
+            Kind::One(pool) => pool.retire(),
+            Kind::Two(shared) => shared.retire(),
+        }
+    }
+}
+
+impl<B> fmt::Debug for HttpConnect<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpConnect")
+            .field("version", &self.version)
+            .field("options", &self.options)
+            .finish()
+    }
+}
+
+/// The connections to an endpoint.
+pub struct HttpEndpoint<B>(Kind<B>);
+
+enum Kind<B> {
+    One(Arc<one::Pool<B>>),
+    Two(Arc<two::Shared<B>>),
+}
+
+impl<B> Clone for HttpEndpoint<B> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Kind::One(pool) => Kind::One(Arc::clone(pool)),
+            Kind::Two(shared) => Kind::Two(Arc::clone(shared)),
+        })
+    }
+}
+
+impl<B> fmt::Debug for HttpEndpoint<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = match &self.0 {
+            Kind::One(pool) => &pool.target,
+            Kind::Two(shared) => &shared.target,
+        };
+        f.debug_tuple("HttpEndpoint")
+            .field(&target.address)
+            .finish()
+    }
+}
+
+impl<B> Service<Request<B>> for HttpEndpoint<B>
+where
+    B: Body + Send + 'static + Unpin,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<PooledBody<B>>;
+    type Error = HttpError<B>;
+    type Future = Boxed<Result<Self::Response, HttpError<B>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpError<B>>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        match &self.0 {
+            Kind::One(pool) => Box::pin(one::call(Arc::clone(pool), request)),
+            Kind::Two(shared) => Box::pin(two::call(Arc::clone(shared), request)),
+        }
+    }
+}
+
+/// Where an endpoint is, and how it is named to itself.
+#[derive(Debug)]
+struct Target {
+    address: Arc<str>,
+    host: Option<HeaderValue>,
+    authority: Option<Authority>,
+    options: Options,
+}
+
+impl Target {
+    fn new(address: &str, options: Options) -> Self {
+        // A socket of the file system has no name of its own.
+        let name = if address.starts_with("unix:") {
+            "localhost"
+        } else {
+            address
+        };
+        Self {
+            host: HeaderValue::from_str(name).ok(),
+            authority: name.parse().ok(),
+            address: address.into(),
+            options,
+        }
+    }
+
+    /// Makes a request one that HTTP/1.1 can carry: a path, and a field for the host.
+    fn prepare_one<B>(&self, request: &mut Request<B>) {
+        if !request.headers().contains_key(HOST) {
+            let named = request.uri().authority().map(Authority::as_str);
+            let named = named.and_then(|named| HeaderValue::from_str(named).ok());
+            if let Some(host) = named.or_else(|| self.host.clone()) {
+                request.headers_mut().insert(HOST, host);
+            }
+        }
+        if request.uri().authority().is_some() {
+            let path = request.uri().path_and_query().cloned();
+            *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
+        }
+        *request.version_mut() = http::Version::HTTP_11;
+    }
+
+    /// Makes a request one that HTTP/2 can carry: with an authority.
+    fn prepare_two<B>(&self, request: &mut Request<B>) {
+        if request.uri().authority().is_none() {
+            let mut parts = request.uri().clone().into_parts();
+            parts.scheme = Some(Scheme::HTTP);
+            parts.authority = self.authority.clone();
+            if let Ok(uri) = Uri::from_parts(parts) {
+                *request.uri_mut() = uri;
+            }
+        }
+        *request.version_mut() = http::Version::HTTP_2;
+    }
+}

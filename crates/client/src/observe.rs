@@ -1,0 +1,71 @@
+//! Whoever wants to know what happens.
+
+use std::fmt;
+use std::sync::Arc;
+
+use evenkeel_core::health::Happening;
+use evenkeel_core::{Nanos, Outcome, Receipt, Snapshot};
+
+/// Hears what happens in a cluster. All methods do nothing unless they are written.
+///
+/// Ready ones: `tracing::Log` writes events into the log, `receipts::DecisionLog` writes decisions into a
+/// file. Metrics are asked for instead: see [`Stats`](crate::Stats).
+pub trait Observe: fmt::Debug + Send + Sync {
+    /// An endpoint's health changed, or so many fail that the cause is taken to be shared. By the thread
+    /// that looks after the cluster.
+    fn happened(&self, cluster: &str, happening: &Happening) {
+        let _ = (cluster, happening);
+    }
+
+    /// Whether the decisions of a call are to be told with their receipts. Asked once for each call; a call
+    /// whose decisions nobody wants is not traced.
+    fn wants_receipts(&self) -> bool {
+        false
+    }
+
+    /// The decisions that were made for a call, when it has come to its end.
+    fn decided(&self, call: &Decided<'_>) {
+        let _ = call;
+    }
+}
+
+/// The decisions that were made for one call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Decided<'a> {
+    /// The name of the call; none: it has none.
+    pub request_id: Option<&'a str>,
+    /// Its decisions, the first one first.
+    pub decisions: &'a [Decision],
+    /// The time now.
+    pub now: Nanos,
+}
+
+/// A decision, and what came of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Decision {
+    pub(crate) view: Arc<crate::view::View>,
+    /// Why it came out so.
+    pub receipt: Receipt,
+    /// How long it took.
+    pub decision_ns: u64,
+    /// When it was made.
+    pub chosen_at: Nanos,
+    /// When the call ended there.
+    pub ended_at: Option<Nanos>,
+    /// How it ended; none: nobody was chosen.
+    pub outcome: Option<Outcome>,
+    /// The status of the answer, where answers have one.
+    pub status: Option<u16>,
+    /// What went wrong, in a word.
+    pub error: Option<&'static str>,
+}
+
+impl Decision {
+    /// What it was made on.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.view.snapshot
+    }
+}

@@ -1,0 +1,169 @@
+//! One try with its timers, and a second one beside it when the first is slow.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use evenkeel_core::Outcome;
+use tokio::time::Sleep;
+use tower_service::Service;
+
+use crate::clock::duration;
+use crate::connect::Connect;
+use crate::lease::CallLease;
+use crate::long::{Boxed, LATE, Late, Sent};
+use crate::rules::Rules;
+use crate::session::{At, Session};
+
+/// What the service of an endpoint gives: with the call, when it was not ready for it.
+type Ended<S, Req> = (
+    Result<<S as Service<Req>>::Response, <S as Service<Req>>::Error>,
+    Option<Req>,
+);
+
+/// One endpoint that is asked.
+struct Runner<S: Service<Req>, Req> {
+    future: Boxed<Ended<S, Req>>,
+    lease: CallLease,
+    late: Option<Pin<Box<Sleep>>>,
+}
+
+/// The tries that run beside each other.
+pub(crate) struct Race<S: Service<Req>, Req> {
+    runners: Vec<Runner<S, Req>>,
+    copy: Option<Req>,
+    idempotent: bool,
+    hedge: Option<Pin<Box<Sleep>>>,
+}
+
+/// What happens next in a race.
+enum Event<S: Service<Req>, Req> {
+    Ended(usize, Ended<S, Req>),
+    Late(usize),
+    Hedge,
+}
+
+impl<S, Req> Race<S, Req>
+where
+    S: Service<Req> + Send + 'static,
+    S::Future: Send,
+    S::Response: Send,
+    S::Error: Send,
+    Req: Send + 'static,
+{
+    pub(crate) fn new<C, R>(session: &Session<C>, rules: &R, at: At<S>, call: Req) -> Self
+    where
+        C: Connect<Service = S>,
+        R: Rules<Req, S::Response, S::Error>,
+    {
+        let settings = &session.cluster.shared.settings;
+        let idempotent = settings.repeats() && rules.is_idempotent(&call);
+        let copy = idempotent.then(|| rules.copy(&call)).flatten();
+        let hedge = settings.retry.hedge_after.filter(|_| copy.is_some());
+        let mut race = Self {
+            runners: Vec::with_capacity(2),
+            copy,
+            idempotent,
+            hedge: hedge.map(|after| Box::pin(tokio::time::sleep(duration(after)))),
+        };
+        race.start(session, at, call);
+        race
+    }
+
+    fn start<C: Connect>(&mut self, session: &Session<C>, at: At<S>, call: Req) {
+        let At { mut service, lease } = at;
+        let most = session.cluster.shared.settings.retry.per_try_timeout;
+        let late = most.map(|most| Box::pin(tokio::time::sleep(duration(most))));
+        let future = Box::pin(async move {
+            match poll_fn(|cx| service.poll_ready(cx)).await {
+                Ok(()) => (service.call(call).await, None),
+                Err(error) => (Err(error), Some(call)),
+            }
+        });
+        self.runners.push(Runner {
+            future,
+            lease,
+            late,
+        });
+    }
+
+    /// Runs until one of them has an answer that is good enough, or all have ended. Those that are behind then
+    /// are cancelled, and nobody is blamed.
+    pub(crate) async fn run<C, R>(
+        mut self,
+        session: &mut Session<C>,
+        rules: &R,
+    ) -> Result<Sent<S::Response, S::Error, Req>, Late<Req>>
+    where
+        C: Connect<Service = S>,
+        R: Rules<Req, S::Response, S::Error>,
+    {
+        loop {
+            match poll_fn(|cx| self.poll_event(cx)).await {
+                Event::Hedge => {
+                    self.hedge = None;
+                    let copy = self.copy.as_ref().and_then(|call| rules.copy(call));
+                    if let Some(call) = copy
+                        && let Some(at) = session.another()
+                    {
+                        session.hedged();
+                        self.start(session, at, call);
+                    }
+                }
+                Event::Late(place) => {
+                    let lease = self.runners.swap_remove(place).lease;
+                    if self.runners.is_empty() {
+                        let Self {
+                            copy, idempotent, ..
+                        } = self;
+                        return Err(Late {
+                            copy,
+                            idempotent,
+                            lease,
+                        });
+                    }
+                    lease.fail(&LATE);
+                }
+                Event::Ended(place, (ended, back)) => {
+                    let lease = self.runners.swap_remove(place).lease;
+                    let retry = &session.cluster.shared.settings.retry;
+                    let judgement = rules.judge(ended.as_ref(), retry);
+                    let is_behind =
+                        judgement.outcome != Outcome::Success && judgement.failed_at.is_some();
+                    if is_behind && !self.runners.is_empty() {
+                        // The other one may still do better.
+                        lease.fail(&judgement);
+                        continue;
+                    }
+                    let Self {
+                        copy, idempotent, ..
+                    } = self;
+                    return Ok(Sent {
+                        ended,
+                        back,
+                        copy,
+                        idempotent,
+                        lease,
+                    });
+                }
+            }
+        }
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event<S, Req>> {
+        for (place, runner) in self.runners.iter_mut().enumerate() {
+            if let Poll::Ready(ended) = runner.future.as_mut().poll(cx) {
+                return Poll::Ready(Event::Ended(place, ended));
+            }
+            if let Some(late) = &mut runner.late
+                && late.as_mut().poll(cx).is_ready()
+            {
+                return Poll::Ready(Event::Late(place));
+            }
+        }
+        match &mut self.hedge {
+            Some(hedge) => hedge.as_mut().poll(cx).map(|()| Event::Hedge),
+            None => Poll::Pending,
+        }
+    }
+}

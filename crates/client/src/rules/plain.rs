@@ -1,0 +1,27 @@
+//! Rules for services of which nothing is known.
+
+use evenkeel_core::{FailurePoint, RetryRules};
+
+use super::{Judgement, Rules};
+use crate::lease::CallLease;
+
+/// An answer is a success, an error is a failure, and nothing is sent twice. The endpoint is free when the
+/// answer is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl<Req, Res, Err> Rules<Req, Res, Err> for Plain {
+    type Answer = Res;
+
+    fn judge(&self, ended: Result<&Res, &Err>, _: &RetryRules) -> Judgement {
+        match ended {
+            Ok(_) => Judgement::SUCCESS,
+            Err(_) => Judgement::failure(FailurePoint::Broken, "error"),
+        }
+    }
+
+    fn answer(&self, answer: Res, lease: CallLease) -> Res {
+        drop(lease);
+        answer
+    }
+}

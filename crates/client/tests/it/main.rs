@@ -1,0 +1,10 @@
+//! The client library, judged by what endpoints get and callers see.
+
+mod balance;
+mod cancellation;
+mod endpoints;
+mod http;
+mod queue;
+mod retries;
+mod rolling;
+mod server;

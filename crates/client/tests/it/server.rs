@@ -1,0 +1,131 @@
+//! Real servers of hyper that can be stopped and begun again at the same address.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use evenkeel_client::core::Endpoint;
+use http_body_util::Full;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// A server; dropped, it ends at once.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) count: Arc<AtomicU64>,
+    pub(crate) connections: Arc<AtomicU64>,
+    stop: watch::Sender<bool>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Server {
+    /// One on a free port, whose answers take so long.
+    pub(crate) async fn start(takes: Duration, two: bool) -> Self {
+        Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), takes, two).await
+    }
+
+    pub(crate) async fn at(address: SocketAddr, takes: Duration, two: bool) -> Self {
+        let listener = TcpListener::bind(address).await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let (stop, stopped) = watch::channel(false);
+        let (count, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let task = tokio::spawn(accept(
+            listener,
+            (Arc::clone(&count), Arc::clone(&connections)),
+            takes,
+            two,
+            stopped,
+        ));
+        Self {
+            address,
+            count,
+            connections,
+            stop,
+            task,
+        }
+    }
+
+    pub(crate) fn endpoint(&self, id: &str) -> Endpoint {
+        Endpoint::new(id, self.address.to_string())
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Takes no connections any more, ends those it has when their requests are answered, and ends.
+    pub(crate) async fn stop(mut self) {
+        let _ = self.stop.send(true);
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    (count, connections): (Arc<AtomicU64>, Arc<AtomicU64>),
+    takes: Duration,
+    two: bool,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut serving = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Ok((stream, _)) = accepted else { break };
+                connections.fetch_add(1, Ordering::Relaxed);
+                serving.spawn(serve(stream, Arc::clone(&count), takes, two, stopped.clone()));
+            }
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    while serving.join_next().await.is_some() {}
+}
+
+async fn serve(
+    stream: TcpStream,
+    count: Arc<AtomicU64>,
+    takes: Duration,
+    two: bool,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let text = format!("{} {}", request.method(), request.uri().path());
+        async move {
+            tokio::time::sleep(takes).await;
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(text))))
+        }
+    });
+    let io = TokioIo::new(stream);
+    macro_rules! run {
+        ($connection:expr) => {{
+            let mut connection = pin!($connection);
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
+        }};
+    }
+    match two {
+        false => run!(http1::Builder::new().serve_connection(io, service)),
+        true => run!(http2::Builder::new(TokioExecutor::new()).serve_connection(io, service)),
+    }
+}
