@@ -31,6 +31,7 @@ pub struct Endpoint {
     tier: u8,
     labels: BTreeMap<Arc<str>, Arc<str>>,
     capacity: Option<u32>,
+    agent: Option<Arc<str>>,
 }
 
 impl Endpoint {
@@ -48,6 +49,7 @@ impl Endpoint {
             tier: 0,
             labels: BTreeMap::new(),
             capacity: None,
+            agent: None,
         }
     }
 
@@ -83,6 +85,13 @@ impl Endpoint {
     #[must_use]
     pub fn with_capacity(mut self, requests: u32) -> Self {
         self.capacity = Some(requests.max(1));
+        self
+    }
+
+    /// Sets where the agent is that speaks for the endpoint. The core does not interpret the address.
+    #[must_use]
+    pub fn with_agent(mut self, address: impl Into<Arc<str>>) -> Self {
+        self.agent = Some(address.into());
         self
     }
 
@@ -133,10 +142,17 @@ impl Endpoint {
     pub fn capacity(&self) -> Option<u32> {
         self.capacity
     }
+
+    /// Where the agent is that speaks for the endpoint, if it has one.
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
 }
 
-/// What an operator wants of an endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What an operator, or the agent beside it, wants of an endpoint; from the strictest: of two wishes the
+/// lesser one counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Admin {
     /// Takes no requests at all; those in flight finish.
     Disabled,

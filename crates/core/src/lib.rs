@@ -87,7 +87,7 @@ pub use published::{Published, Reader};
 pub use record::{RecordedEndpoint, SnapshotRecord};
 #[doc(hidden)]
 pub use report::fuzz_load_report;
-pub use report::{AgentLine, BadReport, HealthBody, OrcaReport, ProbeAnswer};
+pub use report::{AgentLine, AgentWish, BadReport, HealthBody, OrcaReport, ProbeAnswer};
 pub use rng::Rng;
 pub use shadow::Shadow;
 pub use snapshot::{Group, Snapshot, Standing};

@@ -11,6 +11,7 @@ use crate::gate::{WaitingRoom, Watermarks};
 use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::load::{InFlight, Total};
+use crate::report::AgentWish;
 use crate::snapshot::{Snapshot, Standing};
 use crate::strategy::Strategy;
 use crate::tier::labels::LabelSelector;
@@ -91,11 +92,13 @@ pub(crate) struct Member {
     warmth: u16,
     pub(crate) state: Arc<EndpointState>,
     learned: Option<u32>,
+    /// What the agent beside it wants.
+    wish: AgentWish,
 }
 
 impl Member {
     pub(crate) fn standing(&self) -> Standing {
-        match self.admin {
+        match self.admin.min(self.wish.admin()) {
             Admin::Disabled => Standing::Disabled,
             Admin::Draining => Standing::Draining,
             Admin::Enabled if self.endpoint.weight() == 0 => Standing::Draining,
@@ -204,7 +207,8 @@ impl Membership {
     pub(crate) fn cap_of(&self, member: &Member) -> u32 {
         let own = member.endpoint.capacity();
         let cap = own.or(member.learned).or(self.cap);
-        cap.unwrap_or(InFlight::UNLIMITED)
+        let cap = cap.unwrap_or(InFlight::UNLIMITED);
+        cap.min(member.wish.most.unwrap_or(InFlight::UNLIMITED))
     }
 
     /// Sets where requests wait when all endpoints are full; none: nobody waits. Whoever publishes a
@@ -235,6 +239,10 @@ impl Membership {
                 member.state.start_anew();
                 member.condition = Condition::Usable;
                 (member.factor, member.warmth) = (FULL_WEIGHT, FULL_WEIGHT);
+                member.wish = AgentWish::default();
+            }
+            if endpoint.agent().is_none() {
+                member.wish = AgentWish::default();
             }
             member.endpoint = Arc::new(endpoint);
             return false;
@@ -256,6 +264,7 @@ impl Membership {
             warmth: FULL_WEIGHT,
             state,
             learned: None,
+            wish: AgentWish::default(),
         };
         self.members.insert(id, member);
         true
@@ -320,6 +329,24 @@ impl Membership {
     pub fn set_admin(&mut self, id: &str, admin: Admin) -> Result<(), UnknownEndpoint> {
         self.member(id)?.admin = admin;
         Ok(())
+    }
+
+    /// Sets what the agent beside an endpoint wants of it; what an operator wants counts beside it, and the
+    /// stricter of both holds. It is forgotten with the agent, and with another address of the endpoint.
+    ///
+    /// # Errors
+    ///
+    /// When there is no endpoint of that id.
+    pub fn set_agent_wish(&mut self, id: &str, wish: AgentWish) -> Result<(), UnknownEndpoint> {
+        self.member(id)?.wish = wish;
+        Ok(())
+    }
+
+    /// What the agent beside an endpoint wants of it.
+    #[must_use]
+    pub fn agent_wish(&self, id: &str) -> AgentWish {
+        let member = self.members.get(id);
+        member.map_or_else(AgentWish::default, |member| member.wish)
     }
 
     /// Sets whether an endpoint passes its checks.

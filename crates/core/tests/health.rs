@@ -10,7 +10,7 @@ use evenkeel_core::health::{
     ActivePolicy, Cause, ClusterHealth, Happening, Health, HealthPolicy, Initial, Listed, Observed,
     OutlierPolicy, ProbeResult, SlowStart, Transition,
 };
-use evenkeel_core::{Admin, FULL_WEIGHT, Nanos};
+use evenkeel_core::{Admin, AgentLine, FULL_WEIGHT, Nanos};
 use proptest::prelude::*;
 use sick::{cluster, id, listed};
 
@@ -399,4 +399,59 @@ fn what_is_turned_off_lets_go() {
             .iter()
             .all(|change| change.to == Health::Healthy && change.cause == Cause::TurnedOff)
     );
+}
+
+/// The word of an agent and that of checks are apart, and the worse one counts; each ends only what is its own. The
+/// word is that of one agent: it is gone with it.
+#[test]
+fn an_agent_has_a_say_of_its_own() {
+    let mut health = cluster(checked(ActivePolicy::default()), 2);
+    let said = |health: &mut ClusterHealth, line: &str, second| {
+        let line = AgentLine::parse(line.as_bytes()).expect("well-formed");
+        transitions(health.agent_said("e0", &line, at(second)))
+    };
+    let now = |health: &ClusterHealth| health.verdict("e0").expect("it is there").clone();
+    let down = said(&mut health, "down#disk", 1).remove(0);
+    assert_eq!((down.to, down.cause), (Health::Unhealthy, Cause::AgentDown));
+    assert!(said(&mut health, "down#fire", 2).is_empty());
+    assert!(now(&health).reason.contains("(fire), until it says up"));
+    assert!(said(&mut health, "75%", 2).is_empty(), "that says nothing");
+    for second in 3..8 {
+        assert!(probe(&mut health, 0, true, at(second)).is_empty());
+    }
+    for second in 8..11 {
+        assert!(probe(&mut health, 0, false, at(second)).is_empty());
+    }
+    assert!(now(&health).reason.contains("checks in a row failed"));
+    // Its checks keep it out by now, and let go of it before its agent does or after.
+    assert!(said(&mut health, "up", 11).is_empty());
+    assert_eq!(now(&health).health, Health::Unhealthy);
+    assert!(said(&mut health, "stopped", 12).is_empty());
+    for second in 13..15 {
+        assert!(probe(&mut health, 0, true, at(second)).is_empty());
+    }
+    assert!(
+        now(&health)
+            .reason
+            .contains("its agent says that it is down")
+    );
+    let mut listed: Vec<Listed> = listed(2).collect();
+    let gone = transitions(health.list(listed.clone().into_iter(), false, at(16)));
+    assert_eq!(
+        (gone[0].to, gone[0].cause),
+        (Health::Healthy, Cause::TurnedOff)
+    );
+    listed[0].has_agent = true;
+    assert!(
+        health
+            .list(listed.clone().into_iter(), false, at(17))
+            .is_empty()
+    );
+    let _ = said(&mut health, "failed", 18);
+    assert!(
+        health.list(listed.into_iter(), false, at(19)).is_empty(),
+        "it stays"
+    );
+    let up = said(&mut health, "up", 20).remove(0);
+    assert_eq!((up.to, up.cause), (Health::Healthy, Cause::AgentUp));
 }

@@ -94,6 +94,9 @@ pub(crate) fn written(endpoint: &Endpoint) -> Value {
     if let Some(capacity) = endpoint.capacity() {
         value["capacity"] = json!(capacity);
     }
+    if let Some(agent) = endpoint.agent() {
+        value["agent"] = json!(agent);
+    }
     value
 }
 
@@ -139,6 +142,7 @@ mod tests {
             .with_tier(2)
             .with_zone("z1")
             .with_capacity(9)
+            .with_agent("127.0.0.1:9102")
             .with_label("v", "2");
         assert_eq!(read(&written(&endpoint)), Ok(endpoint));
     }

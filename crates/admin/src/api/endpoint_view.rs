@@ -128,11 +128,20 @@ fn why_saturated(report: &EndpointReport) -> String {
 fn by_operators(report: &EndpointReport) -> &'static str {
     match (report.standing, report.admin) {
         (Standing::Ready, _) => "takes requests",
-        (Standing::Disabled, _) => {
+        (Standing::Disabled, Admin::Enabled | Admin::Draining) => {
+            "its agent says maint: takes no requests until it says ready or up"
+        }
+        (Standing::Disabled, Admin::Disabled) => {
             "disabled by an operator, takes no requests until enabled or drained"
         }
         (Standing::Draining, Admin::Draining) => {
             "drained by an operator, takes no new requests until enabled"
+        }
+        (Standing::Draining, _) if report.wish.admin == Admin::Draining => {
+            "its agent says drain: takes no new requests until it says ready or up"
+        }
+        (Standing::Draining, _) if report.wish.is_weightless => {
+            "its agent says 0%: takes no new requests until it says more"
         }
         (Standing::Draining, _) => "weight 0, takes no new requests until it has a weight",
         (_, _) => "",

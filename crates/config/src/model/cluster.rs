@@ -156,6 +156,8 @@ pub enum ReportSource {
     Orca,
     /// The bodies of answers to health checks.
     Health,
+    /// The lines of the agents beside endpoints.
+    Agent,
 }
 
 /// How long endpoints may take.

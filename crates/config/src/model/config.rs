@@ -46,6 +46,7 @@ pub const EVENTS: &[&str] = &[
     "panic",
     "shared_cause",
     "membership",
+    "agent",
     "operator",
     "reload",
     "discovery",

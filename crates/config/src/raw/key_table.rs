@@ -33,7 +33,7 @@ pub(super) const KEYS: &[Key] = &[
     off("runtime.state_dir", File, "", "A folder for the last good list of each cluster with `discovery`, so that a start without its source serves that. None is kept when absent."),
     off("notify", Tables("url"), "", "Who is told what happens. Nobody when absent."),
     now("notify.url", Url, "", "Where events are posted as a list in JSON; needed. Several at a time, again and again until they are taken, never in the way of traffic."),
-    now("notify.events", Events, "[\"unhealthy\", \"ejected\", \"panic\", \"recovered\"]", "Which ones: \"unhealthy\", \"ejected\", \"recovered\", \"healthy\", \"suspect\", \"recovering\", \"panic\", \"shared_cause\", \"membership\", \"operator\", \"reload\", \"discovery\"."),
+    now("notify.events", Events, "[\"unhealthy\", \"ejected\", \"panic\", \"recovered\"]", "Which ones: \"unhealthy\", \"ejected\", \"recovered\", \"healthy\", \"suspect\", \"recovering\", \"panic\", \"shared_cause\", \"membership\", \"agent\", \"operator\", \"reload\", \"discovery\"."),
     now("listener", Tables("address"), "", "A socket we accept on. At least one is needed."),
     now("listener.name", Name, "", "Its name in metrics and logs; the address when absent."),
     now("listener.address", Bind, "", "What it binds; needed. Port 0 is picked free."),
@@ -98,13 +98,13 @@ pub(super) const KEYS: &[Key] = &[
     now("cluster.*.endpoints.tier", Integer(0, 255), "0", "Tier 0 is used first, the next ones as it fails."),
     now("cluster.*.endpoints.labels", Labels, "{}", "Names with values; see `labels` of routes."),
     now("cluster.*.endpoints.capacity", Integer(1, 1_000_000), "", "The most requests in flight; the cluster's `capacity.peak` when absent."),
-    later("cluster.*.endpoints.agent"),
+    now("cluster.*.endpoints.agent", Address, "", "Where an agent speaks for it that is asked at `health.interval`, within `health.timeout` (also without a `health` table, at their defaults), by connecting: a line of HAProxy's agent check, up, down#reason, ready, drain, maint, maxconn:30, 75%. Percentages count under `dynamic_weights.report` \"agent\"."),
     now("cluster.*.hash", Table, "", "What the strategies that choose by key take for one."),
     now("cluster.*.hash.key", KeySources, "[\"source_ip\"]", "Where the key comes from; the first one that is present is taken."),
     now("cluster.*.hash.missing", Word(&["random", "error"], &[]), "\"random\"", "What is done without a key: \"random\", any endpoint by weight; \"error\", 503."),
     now("cluster.*.hash.bounded_load", Number(1.01, 100.0), "", "How many times its share of the requests in flight an endpoint may have; no bound when absent. With few requests in flight use 1.5 or more."),
     off("cluster.*.health", Table, "", "Checks of each endpoint, on a connection of their own. None when absent."),
-    now("cluster.*.health.type", Word(&["http", "tcp", "grpc"], &[]), "\"http\"", "What is asked: \"tcp\", that a connection is accepted; \"http\", a request; \"grpc\", gRPC's health service (`grpc.health.v1`), over HTTP/2 without TLS."),
+    now("cluster.*.health.type", Word(&["http", "tcp", "grpc"], &[]), "\"http\"", "What is asked: \"tcp\", that a connection is accepted; \"http\", a request; \"grpc\", gRPC's health service (`grpc.health.v1`), over HTTP/2, in TLS where the cluster has a `tls` table."),
     now("cluster.*.health.path", Target, "\"/healthz\"", "The path of the request, perhaps with a query."),
     now("cluster.*.health.method", Method, "\"GET\"", "Its method."),
     now("cluster.*.health.headers", Fields, "{}", "Fields that it has beside Host, which is the endpoint's address unless it is given here."),
@@ -140,7 +140,7 @@ pub(super) const KEYS: &[Key] = &[
     off("cluster.*.dynamic_weights", Table, "", "Weights follow what endpoints can take, by what they say of their load. They stay as configured when absent, and under strategies that choose by key."),
     now("cluster.*.dynamic_weights.mode", Word(&["utilization", "orca", "latency"], &[]), "\"utilization\"", "\"utilization\": damped, towards the median of the tier; \"orca\": requests a second over utilization, as gRPC does; \"latency\": damped, by how long answers take, which needs no reports."),
     now("cluster.*.dynamic_weights.interval", Duration, "\"1s\"", "How often weights are worked out, from 100 ms to a minute."),
-    now("cluster.*.dynamic_weights.report", Word(&["orca", "health"], &["agent"]), "\"orca\"", "Where reports come from: \"orca\", the field endpoint-load-metrics of answers; \"health\", the JSON in the bodies of answers to checks of type \"http\", under `mode` \"utilization\" only."),
+    now("cluster.*.dynamic_weights.report", Word(&["orca", "health", "agent"], &[]), "\"orca\"", "Where reports come from: \"orca\", the field endpoint-load-metrics of answers; \"health\", the JSON in the bodies of answers to checks of type \"http\", under `mode` \"utilization\" only; \"agent\", the percentage in the line of each endpoint's `agent`, which is taken as it is, by no `mode`."),
     now("cluster.*.dynamic_weights.blackout", DurationOrZero, "\"10s\"", "For how long an endpoint must have reported before its reports count."),
     now("cluster.*.dynamic_weights.expiry", Duration, "\"180s\"", "After so long without a report a weight goes back to the configured one, halfway every 30 s."),
     off("cluster.*.capacity", Table, "", "How much each endpoint takes at once. No limit when absent."),
@@ -217,17 +217,6 @@ const fn off(path: &'static str, kind: Kind, default: &'static str, doc: &'stati
         off: true,
         doc,
         support: Support::Now,
-    }
-}
-
-const fn later(path: &'static str) -> Key {
-    Key {
-        path,
-        kind: Unknown,
-        default: "",
-        off: false,
-        doc: "",
-        support: Support::Later,
     }
 }
 

@@ -131,6 +131,9 @@ pub(crate) fn fields(
     let zone = walk.name(section, "zone");
     let tier = walk.integer(section, "tier");
     let capacity = walk.integer(section, "capacity");
+    let agent: Option<Address> = section
+        .get("agent")
+        .and_then(|entry| walk.parsed(&entry, parse_address));
     let labels = labels(walk, section);
     let wrong = |key, found: bool| section.has(key) && !found;
     if wrong("id", id.is_some()) || wrong("weight", weight.is_some()) {
@@ -146,6 +149,9 @@ pub(crate) fn fields(
     }
     if let Some(capacity) = capacity {
         endpoint = endpoint.with_capacity(capacity);
+    }
+    if let Some(agent) = agent {
+        endpoint = endpoint.with_agent(agent.to_string());
     }
     for (name, value) in labels {
         endpoint = endpoint.with_label(name, value);

@@ -6,8 +6,7 @@ use evenkeel_core::Nanos;
 
 use super::health::duration;
 use crate::Mistake;
-use crate::model::cluster::Cluster;
-use crate::model::health::Probe;
+use crate::model::cluster::{Cluster, ReportSource};
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
 
@@ -32,20 +31,12 @@ pub(super) fn warn(walk: &mut Walk<'_>, section: &Section<'_>, cluster: &Cluster
         written.map(|(name, _)| name.span())
     };
     let table = |name: &str| section.get(name).map(|entry| entry.span);
-    let check = cluster.health.as_ref();
-    if check.is_some_and(|check| matches!(check.probe, Probe::Grpc(_))) && cluster.tls.is_some() {
-        let message = "checks of type \"grpc\" are not supported yet where endpoints speak TLS";
-        let place = at("health", "type").or(table("health")).unwrap_or_default();
-        walk.error(
-            place,
-            Mistake::new(message, "write type = \"http\" or \"tcp\""),
-        );
-    }
     let mut say = |place: Option<Range<usize>>, said: Option<(String, String)>| {
         if let Some((place, (message, help))) = place.zip(said) {
             walk.warning(place, Mistake::new(message, help));
         }
     };
+    say(at("dynamic_weights", "report"), unheard(cluster));
     say(
         at("health", "interval").or(table("health")),
         probe_rate(cluster),
@@ -67,6 +58,16 @@ pub(super) fn warn(walk: &mut Walk<'_>, section: &Section<'_>, cluster: &Cluster
         at("slow_start", "window").or(at("health", "interval")),
         warm_between_checks(cluster),
     );
+}
+
+fn unheard(cluster: &Cluster) -> Option<(String, String)> {
+    let is_heard = cluster.endpoints.iter().any(|it| it.agent().is_some());
+    let report = cluster.dynamic_weights?.report;
+    (report == ReportSource::Agent && !is_heard && cluster.discovery.is_none()).then(|| {
+        let message = "report = \"agent\" hears nobody: no endpoint has an agent";
+        let help = "say where it is: { address = \"…\", agent = \"127.0.0.1:9102\" }";
+        (message.to_owned(), help.to_owned())
+    })
 }
 
 /// `12 gateways x 40 endpoints probe 480 times a second`.

@@ -47,9 +47,17 @@ pub(super) fn dynamic_weights(
     if let Some(expiry) = walk.duration(&inner, "expiry") {
         rules.expiry = expiry.into();
     }
-    if walk.word(&inner, "report") == Some("health") {
-        weights.report = ReportSource::Health;
-        check_bodies(walk, &inner, &weights, health);
+    match walk.word(&inner, "report") {
+        Some("health") => {
+            weights.report = ReportSource::Health;
+            check_bodies(walk, &inner, &weights, health);
+        }
+        Some("agent") => {
+            check_agents(walk, &inner, weights.rules.law);
+            weights.report = ReportSource::Agent;
+            weights.rules.law = WeightLaw::Told;
+        }
+        _ => {}
     }
     if let Some(interval) = walk.duration(&inner, "interval") {
         weights.interval = interval;
@@ -69,6 +77,22 @@ fn check_interval(walk: &mut Walk<'_>, section: &Section<'_>, interval: Duration
             entry.subject
         );
         let help = "weights are for slow differences; leave it out for the default, \"1s\"";
+        walk.error(entry.value.span(), Mistake::new(message, help));
+    }
+}
+
+/// An agent says a weight, and no law makes another one of it.
+fn check_agents(walk: &mut Walk<'_>, section: &Section<'_>, law: WeightLaw) {
+    if law == WeightLaw::Utilization {
+        return;
+    }
+    if let Some(entry) = section.get("mode") {
+        let message = format!(
+            "{} = {} has no part in report = \"agent\"",
+            entry.subject,
+            walk.written(entry.value)
+        );
+        let help = "an agent says the weight itself, in percent; leave mode out, or report";
         walk.error(entry.value.span(), Mistake::new(message, help));
     }
 }

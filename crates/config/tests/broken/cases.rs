@@ -472,7 +472,11 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:45 error: cluster.web.dynamic_weights.report = \"health\" goes with mode = \"utilization\" only",
     ]),
     ("dynamic_weights = { report = \"agent\" }", &[
-        "6:30 error: cluster.web.dynamic_weights.report = \"agent\" is not supported yet",
+        "6:21 warning: report = \"agent\" hears nobody: no endpoint has an agent",
+    ]),
+    ("dynamic_weights = { mode = \"orca\", report = \"agent\" }", &[
+        "6:28 error: cluster.web.dynamic_weights.mode = \"orca\" has no part in report = \"agent\"",
+        "6:36 warning: report = \"agent\" hears nobody: no endpoint has an agent",
     ]),
     ("dynamic_weights = {}\nstrategy = \"maglev\"", &[
         "6:1 warning: cluster.web.dynamic_weights does nothing under maglev",
@@ -599,13 +603,13 @@ pub(super) const ENDPOINTS: &[Case] = &[
     ("\"http://127.0.0.1:80\"", &[
         "5:14 error: cluster.web.endpoints: the address \"http://127.0.0.1:80\" has a scheme",
     ]),
-    ("{ address = \"a:1\", tier = 256, capacity = 0, zone = 1, labels = { v = 2 }, agent = \"x:1\", wieght = 3 }", &[
+    ("{ address = \"a:1\", tier = 256, capacity = 0, zone = 1, labels = { v = 2 }, agent = \"x\", wieght = 3 }", &[
         "5:40 error: tier = 256 of endpoint \"a:1\" in cluster \"web\" is not a whole number from 0 to 255",
         "5:56 error: capacity = 0 of endpoint \"a:1\" in cluster \"web\" is not a whole number from 1 to 1000000",
         "5:66 error: zone = 1 of endpoint \"a:1\" in cluster \"web\" is not a name in quotes",
         "5:84 error: label \"v\" = 2 of endpoint \"a:1\" in cluster \"web\" is not a text",
-        "5:89 error: agent of endpoint \"a:1\" in cluster \"web\" is not supported yet",
-        "5:104 error: unknown key \"wieght\" in endpoint \"a:1\" in cluster \"web\", did you mean \"weight\"?",
+        "5:97 error: agent of endpoint \"a:1\" in cluster \"web\": the address \"x\" has no port",
+        "5:102 error: unknown key \"wieght\" in endpoint \"a:1\" in cluster \"web\", did you mean \"weight\"?",
     ]),
     ("{ address = \"a:1\", labels = \"x\" }", &[
         "5:42 error: labels = \"x\" of endpoint \"a:1\" in cluster \"web\" is not a table of texts, like { version = \"2\" }",

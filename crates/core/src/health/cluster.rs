@@ -13,6 +13,7 @@ use super::verdict::{Happening, Listed, Verdict};
 use crate::clock::Nanos;
 use crate::endpoint::Admin;
 use crate::membership::Membership;
+use crate::report::AgentLine;
 use crate::rng::Rng;
 
 /// What is held against endpoints; each none: not at all.
@@ -131,7 +132,12 @@ impl ClusterHealth {
             }
         }
         (record.tier, record.admin) = (listed.tier, listed.admin);
-        (record, None)
+        let mut happening = None;
+        if !listed.has_agent && record.agent_down.take().is_some() {
+            let evidence = "it has no agent any more".to_owned();
+            happening = settle(&listed.id, &mut record, Cause::TurnedOff, evidence, now);
+        }
+        (record, happening)
     }
 
     /// How often an endpoint is to be checked at the moment; none when it is not.
@@ -160,9 +166,36 @@ impl ClusterHealth {
             // The figures in its reason go on.
             record.verdict.reason.clone_from(&evidence);
             record.verdict.until = record.active.held(now);
+        } else if stays && let Some(said) = &record.agent_down {
+            // Its checks pass, and its agent keeps it out.
+            record.verdict.reason.clone_from(said);
+            record.verdict.until = None;
         }
         let happening = settle(&id, record, cause, evidence, now);
         // Most checks change nothing, and there may be many of them.
+        if happening.is_some() {
+            self.follow_warmth(now);
+        }
+        happening.into_iter().collect()
+    }
+
+    /// The agent beside an endpoint has said a line. Whether it is `up` or `down` counts here, at once, and
+    /// lasts until it says the other.
+    pub fn agent_said(&mut self, id: &str, line: &AgentLine<'_>, now: Nanos) -> Vec<Happening> {
+        let Some((id, record)) = entry(&mut self.endpoints, id) else {
+            return Vec::new();
+        };
+        let (cause, evidence) = match line.up {
+            None => return Vec::new(),
+            Some(true) => (Cause::AgentUp, "its agent says that it is up".to_owned()),
+            Some(false) => (Cause::AgentDown, agent_down(line.reason)),
+        };
+        let is_down = line.up == Some(false);
+        if is_down && record.agent_down.is_some() && record.active.health() <= Health::Ejected {
+            record.verdict.reason.clone_from(&evidence);
+        }
+        record.agent_down = is_down.then(|| evidence.clone());
+        let happening = settle(&id, record, cause, evidence, now);
         if happening.is_some() {
             self.follow_warmth(now);
         }
@@ -223,6 +256,21 @@ impl ClusterHealth {
         }
         changed
     }
+}
+
+/// What an agent says that takes its endpoint out. Its words come from elsewhere, and are shown as text.
+fn agent_down(reason: Option<&str>) -> String {
+    const WORDS_MAX: usize = 200;
+    let shown = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let words = reason.map(|reason| {
+        reason
+            .chars()
+            .take(WORDS_MAX)
+            .map(shown)
+            .collect::<String>()
+    });
+    let words = words.map_or_else(String::new, |words| format!(" ({words})"));
+    format!("its agent says that it is down{words}, until it says up")
 }
 
 /// An endpoint with its own copy of its id.

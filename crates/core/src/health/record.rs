@@ -20,6 +20,8 @@ pub(super) struct Record {
     pub(super) returned_unseen: bool,
     pub(super) active: Active,
     pub(super) passive: Passive,
+    /// What the agent beside it says is wrong, and what ends that; none: nothing.
+    pub(super) agent_down: Option<String>,
     /// When it came or returned, while it warms up.
     pub(super) warming: Option<Nanos>,
     /// Warms up when it is admitted: not so what has to pass a check when the process starts.
@@ -47,6 +49,7 @@ impl Record {
             returned_unseen: false,
             active,
             passive: Passive::default(),
+            agent_down: None,
             warming: Some(now).filter(|_| joins && health.is_usable()),
             cold: joins || health.is_usable(),
             warmth: FULL_WEIGHT,
@@ -64,7 +67,11 @@ impl Record {
             true => Health::Ejected,
             false => Health::Healthy,
         };
-        self.active.health().max(passive)
+        let agent = match self.agent_down {
+            Some(_) => Health::Unhealthy,
+            None => Health::Healthy,
+        };
+        self.active.health().max(passive).max(agent)
     }
 
     pub(super) fn is_usable(&self) -> bool {

@@ -83,6 +83,10 @@ pub enum Cause {
     NewAddress,
     /// What had found it unhealthy was turned off.
     TurnedOff,
+    /// The agent beside it says that it is down.
+    AgentDown,
+    /// The agent beside it says that it is up.
+    AgentUp,
 }
 
 impl Cause {
@@ -102,6 +106,8 @@ impl Cause {
             Self::EjectionOver => "ejection_over",
             Self::NewAddress => "new_address",
             Self::TurnedOff => "turned_off",
+            Self::AgentDown => "agent_down",
+            Self::AgentUp => "agent_up",
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct Listed {
     pub tier: u8,
     /// What operators want of it; with weight 0 it is drained.
     pub admin: Admin,
+    /// Whether an agent speaks for it.
+    pub has_agent: bool,
 }
 
 /// What is held of an endpoint.
@@ -56,10 +58,11 @@ impl Membership {
             id: endpoint.shared_id(),
             address: endpoint.address().into(),
             tier: endpoint.tier(),
-            admin: match admin {
+            admin: match admin.min(self.agent_wish(endpoint.id()).admin()) {
                 Admin::Enabled if endpoint.weight() == 0 => Admin::Draining,
                 admin => admin,
             },
+            has_agent: endpoint.agent().is_some(),
         })
     }
 }

@@ -91,6 +91,54 @@ impl<'l> AgentLine<'l> {
     }
 }
 
+/// What an agent has come to want of its endpoint, from line to line: what a line does not speak of stays as
+/// it was.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Admin, AgentLine, AgentWish};
+///
+/// let wish = AgentWish::default().heeding(&AgentLine::parse(b"drain maxconn:9")?, true);
+/// assert_eq!((wish.admin(), wish.most), (Admin::Draining, Some(9)));
+/// let wish = wish.heeding(&AgentLine::parse(b"up")?, true);
+/// assert_eq!((wish.admin(), wish.most), (Admin::Enabled, Some(9)));
+/// # Ok::<(), evenkeel_core::BadReport>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentWish {
+    /// `drain`, `maint`, or neither since `ready` or `up`.
+    pub admin: Admin,
+    /// It said `0%`, and no more since.
+    pub is_weightless: bool,
+    /// The most requests in flight.
+    pub most: Option<u32>,
+}
+
+impl AgentWish {
+    /// What it wants after another line. `weighs` says whether its percentages count.
+    #[must_use]
+    pub fn heeding(self, line: &AgentLine<'_>, weighs: bool) -> Self {
+        let lets_go = line.up == Some(true);
+        let admin = line.admin.or(lets_go.then_some(Admin::Enabled));
+        let percent = line.percent.filter(|_| weighs);
+        Self {
+            admin: admin.unwrap_or(self.admin),
+            is_weightless: percent.map_or(self.is_weightless && weighs, |percent| percent == 0),
+            most: line.most.or(self.most),
+        }
+    }
+
+    /// Whether the endpoint may take requests.
+    #[must_use]
+    pub fn admin(self) -> Admin {
+        match self.is_weightless {
+            true => self.admin.min(Admin::Draining),
+            false => self.admin,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +198,33 @@ mod tests {
             reason: None,
         };
         assert_eq!(line("\tready, up,200% maxconn:30"), Ok(all));
+    }
+
+    /// What a line does not speak of stays, and each word ends what it is there to end.
+    #[test]
+    fn wishes_last_until_they_are_taken_back() {
+        let after = |lines: &[&str]| {
+            lines.iter().fold(AgentWish::default(), |wish, text| {
+                wish.heeding(&line(text).expect("well-formed"), true)
+            })
+        };
+        for (lines, admin) in [
+            (&["drain"][..], Admin::Draining),
+            (&["drain", "50%"], Admin::Draining),
+            (&["drain", "down#x"], Admin::Draining),
+            (&["drain", "ready"], Admin::Enabled),
+            (&["maint", "up 50%"], Admin::Enabled),
+            (&["maint", "up drain"], Admin::Draining),
+            (&["0%"], Admin::Draining),
+            (&["0%", "up"], Admin::Draining),
+            (&["0%", "1%"], Admin::Enabled),
+            (&["maint 0%", "20%"], Admin::Disabled),
+        ] {
+            assert_eq!(after(lines).admin(), admin, "{lines:?}");
+        }
+        assert_eq!(after(&["maxconn:3", "up"]).most, Some(3));
+        let ignored = AgentWish::default().heeding(&line("0%").expect("well-formed"), false);
+        assert_eq!(ignored, AgentWish::default());
     }
 
     #[test]

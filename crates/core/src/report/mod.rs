@@ -12,7 +12,7 @@ mod orca;
 mod probe;
 mod protobuf;
 
-pub use agent::AgentLine;
+pub use agent::{AgentLine, AgentWish};
 pub use fuzz::fuzz_load_report;
 pub use health_body::HealthBody;
 pub use orca::OrcaReport;

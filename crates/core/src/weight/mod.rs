@@ -3,11 +3,12 @@
 //! What changes from request to request is in flight already, and compared there; fed in twice, the gain of
 //! the loop would double. A law is fed with what was heard of each endpoint in a period and says by what
 //! its configured weight is multiplied. `utilization.rs` holds the damped law, `latency.rs` the same law on
-//! a compressed signal, `orca.rs` the quotient that gRPC uses.
+//! a compressed signal, `orca.rs` the quotient that gRPC uses, `told.rs` no law at all.
 
 mod latency;
 mod orca;
 mod signal;
+mod told;
 mod track;
 mod utilization;
 
@@ -41,6 +42,8 @@ pub enum WeightLaw {
     Orca,
     /// Damped, towards the median of the latencies.
     Latency,
+    /// What is said is the multiplier itself, as HAProxy takes what agents say: it counts at once.
+    Told,
 }
 
 impl WeightLaw {
@@ -51,6 +54,7 @@ impl WeightLaw {
             Self::Utilization => "utilization",
             Self::Orca => "orca",
             Self::Latency => "latency",
+            Self::Told => "told",
         }
     }
 }
@@ -158,6 +162,7 @@ impl DynamicWeights {
                 WeightLaw::Utilization => utilization::follow(tracks, span, now, PLAIN),
                 WeightLaw::Latency => latency::follow(tracks, span, now),
                 WeightLaw::Orca => orca::follow(tracks, span),
+                WeightLaw::Told => told::follow(tracks),
             }
         }
         self.tell()
@@ -165,9 +170,10 @@ impl DynamicWeights {
 
     /// Takes over the multipliers that moved, if any did by enough.
     fn tell(&mut self) -> bool {
+        let is_told = self.rules.law == WeightLaw::Told;
         let moved = |track: &Track| {
             let (old, new) = (track.told, track.factor());
-            old.abs_diff(new) > old / TOLD_PART
+            old.abs_diff(new) > if is_told { 0 } else { old / TOLD_PART }
         };
         let any = self.tracks.values().any(moved);
         if any {
@@ -239,6 +245,24 @@ mod tests {
         run(&mut weights, 0, 30, &heard);
         // 100 and 300 requests a second: half and one and a half of their mean.
         assert_eq!(factors(&weights, 3), [128, 384, 256]);
+    }
+
+    /// What an agent says counts at once and to the percent, and is forgiven like the rest when it falls silent.
+    #[test]
+    fn what_is_told_is_the_multiplier() {
+        let mut weights = DynamicWeights::new(rules(WeightLaw::Told));
+        let heard = [busy(0, 0.75, 1.0), busy(1, 2.0, 1.0), observation(2, None)];
+        run(&mut weights, 0, 1, &heard);
+        assert_eq!(factors(&weights, 3), [192, 512, 256]);
+        assert_eq!(run(&mut weights, 1, 1, &[busy(0, 0.76, 1.0)]), 1);
+        assert_eq!(factors(&weights, 1), [195]);
+        run(&mut weights, 2, 1, &[busy(0, 1e9, 1.0)]);
+        assert_eq!(factors(&weights, 1), [u16::MAX]);
+        run(&mut weights, 3, 1, &[busy(0, 0.25, 1.0)]);
+        run(&mut weights, 4, 180, &[observation(0, None)]);
+        assert_eq!(factors(&weights, 1), [64]);
+        run(&mut weights, 184, 300, &[observation(0, None)]);
+        assert!(weights.factor(Serial(0)) > 250);
     }
 
     #[test]

@@ -94,6 +94,11 @@ impl Track {
         (self.is_usable && self.is_fresh).then_some(self.signal)
     }
 
+    /// What was heard in this step, from the first one on.
+    pub(super) fn said(&self) -> Option<f64> {
+        self.is_fresh.then_some(self.signal)
+    }
+
     /// What was heard lately, if it counts.
     pub(super) fn recent(&self, now: Nanos) -> Option<f64> {
         let is_recent = self.heard.is_some_and(|at| now.since(at) <= RECENT);
@@ -116,6 +121,7 @@ fn said(signal: Signal, weight: f64, law: WeightLaw) -> Option<f64> {
     let errors = signal.error_share();
     let said = match law {
         WeightLaw::Utilization | WeightLaw::Latency => value * (1.0 + errors),
+        WeightLaw::Told => value,
         WeightLaw::Orca if rps > 0.0 => rps / (value + errors) / weight,
         WeightLaw::Orca => return None,
     };

@@ -43,6 +43,7 @@ impl<'b> World<'b> {
             address: Arc::clone(id),
             tier: 0,
             admin: Admin::Enabled,
+            has_agent: false,
         });
         let _ = health.list(listed, true, Nanos(0));
         let mut schedule = ProbeSchedule::new(seed);

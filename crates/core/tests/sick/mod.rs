@@ -15,6 +15,7 @@ pub(crate) fn listed(count: usize) -> impl Iterator<Item = Listed> {
         address: format!("127.0.0.1:{number}").into(),
         tier: 0,
         admin: Admin::Enabled,
+        has_agent: false,
     })
 }
 

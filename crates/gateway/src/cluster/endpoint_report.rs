@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use evenkeel_core::health::{Cause, Health};
-use evenkeel_core::{Admin, Endpoint, Levels, Standing};
+use evenkeel_core::{Admin, AgentWish, Endpoint, Levels, Standing};
 
 use super::counters::{EndpointCounters, Totals};
 use super::record::Cluster;
@@ -19,6 +19,8 @@ pub struct EndpointReport {
     pub endpoint: Arc<Endpoint>,
     /// What an operator wants of it.
     pub admin: Admin,
+    /// What the agent beside it wants.
+    pub wish: AgentWish,
     /// Whether it takes part in decisions.
     pub standing: Standing,
     /// The weight in force, in 1/256 of a configured unit.
@@ -89,6 +91,7 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
             .membership
             .get(endpoint.id())
             .map_or(Admin::Enabled, |(_, admin)| admin),
+        wish: state.membership.agent_wish(endpoint.id()),
         standing,
         effective_weight: if standing == Standing::Ready {
             candidate.weight()

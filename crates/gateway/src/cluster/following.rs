@@ -65,16 +65,7 @@ impl Cluster {
         if !self.published().load().policies.listens.to_bodies {
             return;
         }
-        let counters = self.counters();
-        // Any of them will do: they are added up.
-        let of_one = counters
-            .endpoints
-            .get(id)
-            .and_then(|workers| workers.first());
-        let Some(counters) = of_one else {
-            return;
-        };
-        match HealthBody::parse(body) {
+        self.with_counters(id, |counters| match HealthBody::parse(body) {
             Ok(said) => {
                 counters.report_read();
                 if let Some(value) = said.utilization {
@@ -92,6 +83,16 @@ impl Cluster {
                     "the body of a check is no load report: {bad}"
                 );
             }
+        });
+    }
+
+    /// With the counters of an endpoint, for what is heard of it beside its answers to requests: those of any
+    /// worker, as they are added up.
+    pub(super) fn with_counters(&self, id: &str, count: impl FnOnce(&EndpointCounters)) {
+        let counters = self.counters();
+        let workers = counters.endpoints.get(id);
+        if let Some(counters) = workers.and_then(|workers| workers.first()) {
+            count(counters);
         }
     }
 

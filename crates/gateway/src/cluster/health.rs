@@ -9,7 +9,7 @@ use evenkeel_config as config;
 use evenkeel_core::health::{
     AttemptTotals, Cause, ClusterHealth, Happening, Health, Observed, ProbeResult, Transition,
 };
-use evenkeel_core::{Admin, Membership, Nanos, Snapshot, Standing};
+use evenkeel_core::{Admin, AgentLine, Membership, Nanos, Snapshot, Standing};
 
 use super::durations::Histogram;
 use super::record::Cluster;
@@ -30,7 +30,7 @@ pub(super) struct HealthState {
     panicking: Vec<u8>,
     /// How long checks took.
     probes: Histogram,
-    /// What a change of the configuration came to, until it is told.
+    /// What a change of the configuration or an agent's line came to, until it is told.
     untold: Vec<Happening>,
 }
 
@@ -85,6 +85,14 @@ impl HealthState {
     pub(super) fn set_policy(&mut self, config: &config::Cluster, now: Nanos) {
         let happenings = self.machine.set_policy(config.health_policy(), now);
         self.untold.extend(happenings);
+    }
+
+    /// Takes in what an agent says; what that came to is told with the list.
+    pub(super) fn hear_agent(&mut self, id: &str, line: &AgentLine<'_>, now: Nanos) -> bool {
+        let happenings = self.machine.agent_said(id, line, now);
+        let changed = !happenings.is_empty();
+        self.untold.extend(happenings);
+        changed
     }
 
     /// How an endpoint is.
@@ -293,7 +301,7 @@ impl Cluster {
         }
     }
 
-    fn publish_event(&self, event: Event) {
+    pub(super) fn publish_event(&self, event: Event) {
         let event = event.of_cluster(self.shared_name());
         log(&event);
         self.site.events.publish(event);

@@ -1,5 +1,6 @@
 //! A cluster as the control side sees it: membership, what is published of it, and its counters.
 
+mod agents;
 mod counters;
 mod decision_times;
 mod discovered;

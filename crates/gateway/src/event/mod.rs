@@ -37,6 +37,8 @@ pub enum EventKind {
     SharedCause,
     /// An endpoint came, went, or has another address.
     Membership,
+    /// The agent beside an endpoint takes it out of use, or gives it back.
+    Agent,
     /// An operator changed something through the API.
     Operator,
     /// Another configuration came into force, or was refused.
@@ -47,7 +49,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Healthy,
         Self::Suspect,
         Self::Unhealthy,
@@ -57,6 +59,7 @@ impl EventKind {
         Self::Panic,
         Self::SharedCause,
         Self::Membership,
+        Self::Agent,
         Self::Operator,
         Self::Reload,
         Self::Discovery,
@@ -75,6 +78,7 @@ impl EventKind {
             Self::Panic => "panic",
             Self::SharedCause => "shared_cause",
             Self::Membership => "membership",
+            Self::Agent => "agent",
             Self::Operator => "operator",
             Self::Reload => "reload",
             Self::Discovery => "discovery",

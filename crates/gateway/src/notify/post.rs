@@ -6,7 +6,7 @@ use evenkeel_config::{Address, HookUrl};
 
 use crate::cluster::Place;
 use crate::event::Event;
-use crate::probe::{Wire, call, open};
+use crate::probe::{call, open};
 
 /// Posts events, with how many were lost before them, and demands a status of 200 to 299.
 ///
@@ -16,10 +16,10 @@ use crate::probe::{Wire, call, open};
 pub(super) async fn post(url: &HookUrl, events: &[Arc<Event>], lost: u64) -> Result<(), String> {
     let place = place(&url.address).await?;
     let stream = open(&place).await;
-    let stream = stream.map_err(|error| format!("no connection: {error}"))?;
+    let mut stream = stream.map_err(|error| format!("no connection: {error}"))?;
     let body = serde_json::to_string(events).map_err(|error| error.to_string())?;
     let request = request(url, &body, lost);
-    let answer = call(&mut Wire::Plain(stream), request.as_bytes(), false).await?;
+    let answer = call(&mut stream, request.as_bytes(), false).await?;
     match answer.status {
         200..=299 => Ok(()),
         status => Err(format!("it answered {status}")),

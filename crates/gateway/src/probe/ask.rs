@@ -10,12 +10,12 @@ use evenkeel_core::Nanos;
 use evenkeel_preface::{ProxyHeader, ProxyVersion};
 use tokio::io::AsyncWriteExt as _;
 
-use super::wire::{Wire, open};
+use super::wire::{Secured, Wire, open};
 use super::{grpc, http};
 use crate::clock::duration;
 use crate::cluster::Target;
 use crate::lifecycle::Shared;
-use crate::tls::ClientTls;
+use crate::tls::{ClientTls, Speaks};
 
 /// Where an endpoint is.
 #[derive(Debug)]
@@ -43,13 +43,23 @@ pub(super) struct Asked {
 ///
 /// Dropped, it closes its connection.
 pub(super) async fn ask(check: &HealthCheck, at: &At, shared: &Shared) -> Option<Asked> {
+    let asking = carry_out(&check.probe, at);
+    asked(&at.target.id, check.policy.timeout, shared, asking).await
+}
+
+/// What asking `whom` comes to within `timeout`; nothing when there is no descriptor for it.
+pub(super) async fn asked(
+    whom: &str,
+    timeout: Nanos,
+    shared: &Shared,
+    asking: impl Future<Output = Result<Vec<u8>, String>>,
+) -> Option<Asked> {
     let Some(_held) = shared.descriptors.hold_for_check() else {
-        tracing::debug!(endpoint = %at.target.id, "no descriptor for a check");
+        tracing::debug!(whom, "no descriptor for a check");
         return None;
     };
     let began = shared.clock.now();
-    let timeout = check.policy.timeout;
-    let seen = within(timeout, shared, carry_out(&check.probe, at)).await;
+    let seen = within(timeout, shared, asking).await;
     let took = shared.clock.now().since(began);
     let late = || format!("no answer within {:?}", duration(timeout));
     Some(Asked {
@@ -99,21 +109,19 @@ async fn carry_out(probe: &Probe, at: &At) -> Result<Vec<u8>, String> {
         let sent = stream.write_all(&greeting(version)).await;
         sent.map_err(|error| format!("the connection broke off: {error}"))?;
     }
+    let secured = |stream: Box<dyn Wire>, speaks: Speaks| -> Result<Box<dyn Wire>, String> {
+        let Some(tls) = &at.tls else {
+            return Ok(stream);
+        };
+        let begun = tls.begin_speaking(&at.target, speaks);
+        let begun = begun.map_err(|error| format!("no TLS: {error}"))?;
+        Ok(Box::new(Secured::new(stream, begun)))
+    };
     match probe {
         Probe::Tcp => Ok(Vec::new()),
-        Probe::Http(probe) => {
-            let wire = match &at.tls {
-                None => Wire::Plain(stream),
-                Some(tls) => {
-                    let begun = tls.begin(&at.target);
-                    let begun = begun.map_err(|error| format!("no TLS: {error}"))?;
-                    Wire::Tls(stream, Box::new(begun))
-                }
-            };
-            http::ask(wire, probe, &at.host).await
-        }
+        Probe::Http(probe) => http::ask(secured(stream, Speaks::Http1)?, probe, &at.host).await,
         Probe::Grpc(service) => {
-            let served = grpc::ask(stream, service, &at.host).await;
+            let served = grpc::ask(secured(stream, Speaks::Http2)?, service, &at.host).await;
             served.map(|()| Vec::new())
         }
     }

@@ -6,7 +6,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use h2::client::SendRequest;
 use http::{HeaderMap, Request};
 
-use super::wire::Below;
+use super::wire::Wire;
 
 /// What the service says of something that it serves.
 const SERVING: u64 = 1;
@@ -19,8 +19,8 @@ const ANSWER_MAX: usize = 4096;
 /// # Errors
 ///
 /// What is wrong with the endpoint, in a line.
-pub(super) async fn ask(stream: Box<dyn Below>, service: &str, host: &str) -> Result<(), String> {
-    let shaken = h2::client::handshake(stream).await;
+pub(super) async fn ask(wire: Box<dyn Wire>, service: &str, host: &str) -> Result<(), String> {
+    let shaken = h2::client::handshake(wire).await;
     let (requests, connection) = shaken.map_err(|error| format!("no HTTP/2: {error}"))?;
     tokio::select! {
         seen = check(requests, service, host) => seen,

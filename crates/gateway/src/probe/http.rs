@@ -3,17 +3,26 @@
 use evenkeel_config::HttpProbe;
 use evenkeel_http1::{Asked, BodyDecoder, Limits, ResponseHead, Slots};
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
 use super::wire::Wire;
 
 /// How much of a body is looked at. What lies beyond is not read.
 const BODY_MAX: usize = 64 << 10;
+
+/// How much is read at once.
+const READ: usize = 8 << 10;
 
 /// Sends the request, reads the whole answer, and gives back its body.
 ///
 /// # Errors
 ///
 /// What is wrong with the endpoint, in a line.
-pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result<Vec<u8>, String> {
+pub(super) async fn ask(
+    mut wire: Box<dyn Wire>,
+    probe: &HttpProbe,
+    host: &str,
+) -> Result<Vec<u8>, String> {
     let answer = call(
         &mut wire,
         request(probe, host).as_bytes(),
@@ -29,7 +38,11 @@ pub(super) async fn ask(mut wire: Wire, probe: &HttpProbe, host: &str) -> Result
 /// # Errors
 ///
 /// What went wrong, in a line.
-pub(crate) async fn call(wire: &mut Wire, request: &[u8], head: bool) -> Result<Answer, String> {
+pub(crate) async fn call(
+    wire: &mut Box<dyn Wire>,
+    request: &[u8],
+    head: bool,
+) -> Result<Answer, String> {
     let sent = wire.write_all(request).await;
     sent.map_err(|error| format!("the request was not taken: {error}"))?;
     read(wire, head).await
@@ -100,7 +113,7 @@ fn request(probe: &HttpProbe, host: &str) -> String {
     request
 }
 
-async fn read(wire: &mut Wire, head: bool) -> Result<Answer, String> {
+async fn read(wire: &mut Box<dyn Wire>, head: bool) -> Result<Answer, String> {
     let asked = Asked {
         head,
         upgrade: false,
@@ -170,8 +183,9 @@ fn take(decoder: &mut BodyDecoder, bytes: &mut Vec<u8>, body: &mut Vec<u8>) -> R
     Ok(())
 }
 
-async fn more(wire: &mut Wire, bytes: &mut Vec<u8>) -> Result<usize, String> {
-    let read = wire.read_more(bytes).await;
+async fn more(wire: &mut Box<dyn Wire>, bytes: &mut Vec<u8>) -> Result<usize, String> {
+    bytes.reserve(READ);
+    let read = wire.read_buf(bytes).await;
     read.map_err(|error| format!("the answer broke off: {error}"))
 }
 

@@ -5,9 +5,11 @@
 //! that workers report, and wakes up when an ejection ends or an endpoint is a step warmer. What all
 //! that comes to is decided by the core's machines.
 
+mod agent;
 mod ask;
 mod grpc;
 mod http;
+mod rounds;
 mod watched;
 mod wire;
 
@@ -19,8 +21,9 @@ use tokio::sync::mpsc;
 use crate::clock::duration;
 use crate::lifecycle::Shared;
 pub(crate) use http::call;
-use watched::{Ended, Watched};
-pub(crate) use wire::{Wire, open};
+use rounds::Ended;
+use watched::Watched;
+pub(crate) use wire::open;
 
 /// How many checks that have ended may wait to be taken in.
 const ENDED_MAX: usize = 4096;
@@ -46,7 +49,7 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
         for watched in &mut all {
             watched.take_in(&mut batch, now);
             watched.judge(now);
-            watched.begin_checks(&sender, &shared, now);
+            watched.begin(&sender, &shared, now);
             next = next.min(watched.next(now));
         }
         // What is left is of clusters that are gone.

@@ -100,6 +100,8 @@ pub(crate) struct Listens {
     pub(crate) to_latency: bool,
     /// To the bodies of answers to checks.
     pub(crate) to_bodies: bool,
+    /// To the percentages of agents.
+    pub(crate) to_agents: bool,
 }
 
 impl From<Option<&config::DynamicWeights>> for Listens {
@@ -111,6 +113,7 @@ impl From<Option<&config::DynamicWeights>> for Listens {
         Self {
             to_reports: !to_latency && settings.report == config::ReportSource::Orca,
             to_bodies: !to_latency && settings.report == config::ReportSource::Health,
+            to_agents: settings.report == config::ReportSource::Agent,
             to_latency,
         }
     }

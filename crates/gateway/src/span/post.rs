@@ -16,7 +16,7 @@ use super::SpanWriter;
 use super::encode::Sender;
 use crate::access::Sample;
 use crate::notify::place;
-use crate::probe::{Wire, call, open};
+use crate::probe::{call, open};
 
 /// How many batches may wait, over all workers: with their usual size some 2 MiB.
 const WAITING_MAX: usize = 64;
@@ -168,7 +168,7 @@ impl Spans {
         let again = |why| Refused { why, again: true };
         let place = place(&self.url.address).await.map_err(again)?;
         let stream = open(&place).await;
-        let stream = stream.map_err(|error| again(format!("no connection: {error}")))?;
+        let mut stream = stream.map_err(|error| again(format!("no connection: {error}")))?;
         let HookUrl {
             authority, target, ..
         } = &self.url;
@@ -180,7 +180,7 @@ impl Spans {
         )
         .into_bytes();
         request.extend_from_slice(body);
-        let answer = call(&mut Wire::Plain(stream), &request, false).await;
+        let answer = call(&mut stream, &request, false).await;
         match answer.map_err(again)?.status {
             200..=299 => Ok(()),
             status => Err(Refused {

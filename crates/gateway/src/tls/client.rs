@@ -12,6 +12,13 @@ use super::files::{Watched, authorities, certified};
 use super::{HTTP1, HTTP2, TlsError, provider};
 use crate::cluster::{Host, Target};
 
+/// What one connection is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Http1,
+    Http2,
+}
+
 /// How a cluster's endpoints are spoken to, by the newest files that were right.
 #[derive(Debug)]
 pub(crate) struct ClientTls {
@@ -72,6 +79,24 @@ impl ClientTls {
     ///
     /// When there is no name that the endpoint could prove.
     pub(crate) fn begin(&self, target: &Target) -> Result<ClientConnection, rustls::Error> {
+        ClientConnection::new(self.current.load(), self.name_of(target)?)
+    }
+
+    /// As [`ClientTls::begin`], for something that is spoken by one connection: a check.
+    pub(crate) fn begin_speaking(
+        &self,
+        target: &Target,
+        speaks: Speaks,
+    ) -> Result<ClientConnection, rustls::Error> {
+        let protocol = match speaks {
+            Speaks::Http1 => HTTP1,
+            Speaks::Http2 => HTTP2,
+        };
+        let name = self.name_of(target)?;
+        ClientConnection::new_with_alpn(self.current.load(), name, vec![protocol.to_vec()])
+    }
+
+    fn name_of(&self, target: &Target) -> Result<ServerName<'static>, rustls::Error> {
         let name = match (&self.tls.server_name, &target.host) {
             (Some(name), _) => name.trim_matches(['[', ']']).to_owned(),
             (None, Host::Socket(address)) => address.ip().to_string(),
@@ -84,9 +109,7 @@ impl ClientTls {
                 return Err(rustls::Error::General(why.to_owned()));
             }
         };
-        let name = ServerName::try_from(name)
-            .map_err(|error| rustls::Error::General(error.to_string()))?;
-        ClientConnection::new(self.current.load(), name)
+        ServerName::try_from(name).map_err(|error| rustls::Error::General(error.to_string()))
     }
 }
 

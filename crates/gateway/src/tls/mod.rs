@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
-pub(crate) use client::ClientTls;
+pub(crate) use client::{ClientTls, Speaks};
 pub(crate) use hello::Hello;
 pub(crate) use rustls::Error as TlsFault;
 pub(crate) use server::ServerTls;

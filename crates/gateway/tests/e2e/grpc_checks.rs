@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use bytes::Bytes;
-use evenkeel_config::{HealthCheck, Probe};
+use evenkeel_config::{ClusterTls, HealthCheck, Probe};
 use evenkeel_core::health::ActivePolicy;
 use evenkeel_core::{Endpoint, Nanos, Standing};
-use evenkeel_testkit::{Gateway, Upstream, eventually};
+use evenkeel_testkit::{Authority, Gateway, Upstream, eventually};
 use http::{HeaderMap, HeaderValue, Response};
 use tokio::sync::oneshot;
+
+use crate::tls::tls;
 
 /// A strict server: it answers only once a request has ended.
 struct Server {
@@ -87,13 +89,9 @@ async fn serve(listener: tokio::net::TcpListener, status: Arc<AtomicU8>) {
     }
 }
 
-/// C09: the request is complete, so a strict endpoint answers it; what it says counts.
-#[test]
-fn c09_the_health_service_is_asked_in_full() {
-    let server = Server::start();
-    let other = Upstream::ok("no HTTP/2");
+fn quick() -> HealthCheck {
     let ms = Nanos::from_millis;
-    let check = HealthCheck {
+    HealthCheck {
         probe: Probe::Grpc("shop".into()),
         policy: ActivePolicy {
             interval: ms(100),
@@ -102,10 +100,17 @@ fn c09_the_health_service_is_asked_in_full() {
             hold_down: Nanos(0),
             ..ActivePolicy::default()
         },
-    };
+    }
+}
+
+/// C09: the request is complete, so a strict endpoint answers it; what it says counts.
+#[test]
+fn c09_the_health_service_is_asked_in_full() {
+    let server = Server::start();
+    let other = Upstream::ok("no HTTP/2");
     let endpoint = Endpoint::new("a", server.address.to_string());
     let gateway = Gateway::with([endpoint, other.endpoint("b")], |config| {
-        config.clusters[0].health = Some(check);
+        config.clusters[0].health = Some(quick());
     });
     let standing = |id: &str| gateway.endpoint(id).standing;
     eventually("what speaks no HTTP/2 is out", || {
@@ -123,4 +128,41 @@ fn c09_the_health_service_is_asked_in_full() {
     assert!(reason.contains("NOT_SERVING"), "{reason}");
     server.status.store(1, Ordering::Relaxed);
     eventually("it is back", || standing("a") == Standing::Ready);
+}
+
+/// The same over TLS, with HTTP/2 agreed on in the handshake: here behind a gateway that ends it.
+#[test]
+fn c09_the_health_service_is_asked_over_tls() {
+    let authority = Authority::new();
+    let server = Server::start();
+    let endpoint = Endpoint::new("server", server.address.to_string());
+    let back = Gateway::with([endpoint], |config| {
+        let identity = authority.issue("back", &["back.example"]);
+        config.listeners[0].tls = vec![tls(identity)];
+        config.clusters[0].http2 = true;
+    });
+    let endpoint = || Endpoint::new("a", back.address().to_string());
+    let front = |name: &str| {
+        Gateway::with([endpoint()], |config| {
+            let cluster = &mut config.clusters[0];
+            cluster.health = Some(quick());
+            cluster.tls = Some(ClusterTls {
+                server_name: Some(name.into()),
+                ca: Some(authority.file().into()),
+                identity: None,
+            });
+        })
+    };
+    let gateway = front("back.example");
+    let told = || gateway.endpoint("a");
+    server.status.store(2, Ordering::Relaxed);
+    eventually("it is out", || told().standing == Standing::Unhealthy);
+    assert!(told().reason.contains("NOT_SERVING"), "{}", told().reason);
+    server.status.store(1, Ordering::Relaxed);
+    eventually("it is back", || told().standing == Standing::Ready);
+    // One that cannot prove who it is has not answered.
+    let other = front("other.example");
+    let told = || other.endpoint("a");
+    eventually("it is out", || told().standing == Standing::Unhealthy);
+    assert!(told().reason.contains("no HTTP/2"), "{}", told().reason);
 }

@@ -9,7 +9,7 @@ use evenkeel_core::health::{ActivePolicy, Health, Initial};
 use evenkeel_core::{Admin, Endpoint, Nanos, PanicThreshold, Standing};
 use evenkeel_gateway::{EventKind, OperatorChanges};
 use evenkeel_testkit::{
-    Answer, Deadline, Gate, Gateway, PATIENCE, Received, Refusing, Upstream, eventually,
+    Answer, Deadline, Gate, Gateway, PATIENCE, RawClient, Received, Refusing, Upstream, eventually,
 };
 
 use crate::{GET, ask, assert_own, together};
@@ -360,9 +360,9 @@ fn c12_the_cap_is_for_ejections_only() {
     assert_eq!(served(&upstreams[0]) + served(&upstreams[1]), before);
 }
 
-/// With too few healthy all are used, which is told; with panic off the answer is 503 with a reason.
+/// C11: with none healthy all are used, which is told; with panic off the answer is 503 with a reason, at once.
 #[test]
-fn with_too_few_healthy_all_are_used() {
+fn c11_with_none_healthy_all_are_used_or_the_reason_is_told() {
     let mood = Mood::default();
     let (a, b) = (mood.upstream("a"), mood.upstream("b"));
     for off in [false, true] {
@@ -385,7 +385,9 @@ fn with_too_few_healthy_all_are_used() {
         }
         assert_eq!(gateway.cluster().is_in_panic(), !off);
         if off {
+            let before = served(&a) + served(&b);
             let answer = ask(gateway.address(), GET);
+            assert_eq!(served(&a) + served(&b), before, "nobody is tried");
             assert_own(&answer, 503, "destination_unavailable");
             let reason = answer.field("proxy-status").expect("a reason");
             assert!(reason.contains("no endpoint is healthy"), "{reason}");
@@ -429,6 +431,47 @@ fn tiers_follow_health() {
     mood.set(WELL);
     eventually("it is back", || standing(&gateway, "a") == Standing::Ready);
     assert_eq!(ask(gateway.address(), GET).text(), "first");
+}
+
+/// What the own zone cannot bear goes to the other one, and comes home.
+#[test]
+fn zones_follow_health() {
+    let mood = Mood::default();
+    let (sick, here, there) = (
+        mood.upstream("here"),
+        Upstream::ok("here"),
+        Upstream::ok("there"),
+    );
+    let endpoints = (0..8).map(|at| {
+        let upstream = [&sick, &here, &here, &here, &there, &there, &there, &there][at];
+        let zone = ["z1", "z2"][at / 4];
+        upstream.endpoint(&format!("e{at}")).with_zone(zone)
+    });
+    let gateway = Gateway::with(endpoints, |config| {
+        with(quick())(config);
+        config.runtime.zone = Some("z1".to_owned());
+    });
+    let gone_over = || {
+        let before = served(&there);
+        let mut client = RawClient::connect(gateway.address());
+        for _ in 0..280 {
+            client.send(GET);
+            assert_eq!(client.response().status, 200);
+        }
+        served(&there) - before
+    };
+    assert_eq!(gone_over(), 0);
+    mood.set(ILL);
+    eventually("it is out", || {
+        standing(&gateway, "e0") == Standing::Unhealthy
+    });
+    // Three of seven endpoints for half of the callers: a seventh goes over, 40, with a deviation of 6.
+    let over = gone_over();
+    assert!((10..=70).contains(&over), "{over}");
+    mood.set(WELL);
+    eventually("it is back", || standing(&gateway, "e0") == Standing::Ready);
+    assert_eq!(gone_over(), 0);
+    gateway.assert_blameless();
 }
 
 /// A21: who returns is sent a little at first, whatever the strategy; who starts is not.
@@ -496,7 +539,7 @@ fn c07_load_is_no_silence() {
     let (address, until) = (gateway.address(), Deadline::after(Duration::from_secs(3)));
     assert!(until.left() < PATIENCE);
     together(8, |_| {
-        let mut client = evenkeel_testkit::RawClient::connect(address);
+        let mut client = RawClient::connect(address);
         while !until.is_over() {
             client.send(GET);
             assert_eq!(client.response().status, 200);

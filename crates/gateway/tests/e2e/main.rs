@@ -4,6 +4,7 @@
 //! a case of the log carry its number.
 
 mod access_log;
+mod agents;
 mod answers;
 mod bodies;
 mod cancellation;

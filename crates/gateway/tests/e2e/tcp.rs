@@ -1,12 +1,13 @@
 //! TCP listeners: connections are passed on to endpoints that are chosen as for requests.
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use evenkeel_config::{Config, Protocol};
-use evenkeel_core::Endpoint;
+use evenkeel_config::{Capacity, Config, Protocol};
+use evenkeel_core::{Endpoint, Nanos, QueuePolicy, ShedReason};
 use evenkeel_gateway::TurnedAway;
 use evenkeel_testkit::{
     Act, Answer, Blackhole, Gateway, RawClient, Refusing, Script, Upstream, eventually,
@@ -173,6 +174,75 @@ fn connections_go_to_who_has_fewest() {
     assert_eq!(to_a, 5);
     assert_eq!(gateway.endpoint("a").in_flight, 5);
     drop(clients);
+    gateway.assert_blameless();
+}
+
+fn queue(size: u32, timeout: Nanos) -> impl FnOnce(&mut Config) {
+    move |config| {
+        config.clusters[0].capacity = Some(Capacity {
+            queue: Some(QueuePolicy { size, timeout }),
+            ..Capacity::default()
+        });
+    }
+}
+
+fn sheds(gateway: &Gateway, reason: ShedReason) -> u64 {
+    let sheds = gateway.cluster().sheds();
+    sheds.iter().map(|counts| counts[reason as usize]).sum()
+}
+
+/// Connections have caps and wait as requests do: in turn, over all workers, and never one too many. Who finds no
+/// place is told by a reset, and counted.
+#[test]
+fn connections_wait_for_a_slot() {
+    let upstream = echo("x");
+    let gateway = over(
+        [upstream.endpoint("a").with_capacity(2)],
+        queue(3, Nanos::from_secs(60)),
+    );
+    let connect = || RawClient::connect(gateway.address());
+    let mut served: VecDeque<RawClient> = (0..2).map(|_| connect()).collect();
+    for client in &mut served {
+        assert_eq!(client.take(1), b"x");
+    }
+    let mut waiting = VecDeque::new();
+    for count in 1..=3 {
+        waiting.push_back(connect());
+        eventually("it waits", || gateway.cluster().queue_length() == count);
+    }
+    assert!(is_reset(gateway.address()), "the queue is full");
+    assert_eq!(sheds(&gateway, ShedReason::QueueFull), 1);
+    // One that leaves gives up its place.
+    let gone = waiting.remove(1).expect("three wait");
+    gone.reset();
+    eventually("it is gone", || gateway.cluster().queue_length() == 2);
+    while let Some(mut next) = waiting.pop_front() {
+        assert_eq!(gateway.endpoint("a").in_flight, 2);
+        drop(served.pop_front());
+        assert_eq!(next.take(1), b"x", "the first in line is served");
+        assert_eq!(gateway.cluster().queue_length() as usize, waiting.len());
+        served.push_back(next);
+    }
+    drop(served);
+    gateway.assert_blameless();
+    assert_eq!(upstream.connections(), 4, "nobody else got through");
+}
+
+/// A connection that gets no slot in time is reset, and counted.
+#[test]
+fn a_connection_waits_no_longer_than_it_may() {
+    let upstream = echo("x");
+    let gateway = over(
+        [upstream.endpoint("a").with_capacity(2)],
+        queue(3, Nanos::from_millis(50)),
+    );
+    let mut served = [(); 2].map(|()| RawClient::connect(gateway.address()));
+    for client in &mut served {
+        assert_eq!(client.take(1), b"x");
+    }
+    assert!(is_reset(gateway.address()), "its time was over");
+    assert_eq!(sheds(&gateway, ShedReason::QueueTimeout), 1);
+    drop(served);
     gateway.assert_blameless();
 }
 

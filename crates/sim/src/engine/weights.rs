@@ -82,7 +82,7 @@ impl Balancer {
     #[inline]
     pub(super) fn hear_report(&mut self, backend: u32, report: Option<Signal>) {
         if let (Some(weighing), Some(report)) = (&mut self.weighing, report)
-            && weighing.law != WeightLaw::Latency
+            && !matches!(weighing.law, WeightLaw::Latency | WeightLaw::Told)
         {
             weighing.hear(backend, report);
         }
