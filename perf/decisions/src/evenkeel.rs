@@ -42,12 +42,19 @@ struct Evenkeel {
 
 impl Contender for Evenkeel {
     fn pick(&mut self, picks: usize) {
-        for _ in 0..picks {
-            black_box(self.reader.refresh());
-            let context = PickContext::at(NOW).with_key(self.keys.next_u64());
-            let lease = self.picker.pick(self.snapshot, &context);
-            self.held.push(lease.expect("every endpoint is in service"));
-        }
+        let Self {
+            snapshot,
+            reader,
+            picker,
+            keys,
+            held,
+        } = self;
+        held.extend((0..picks).map(|_| {
+            black_box(reader.refresh());
+            let context = PickContext::at(NOW).with_key(keys.next_u64());
+            let lease = picker.pick(snapshot, &context);
+            lease.expect("every endpoint is in service")
+        }));
     }
 
     fn release(&mut self) {

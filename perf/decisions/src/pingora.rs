@@ -37,10 +37,12 @@ where
     S::Iter: BackendIter,
 {
     fn pick(&mut self, picks: usize) {
-        for _ in 0..picks {
-            self.held
-                .push(self.balancer.select(self.keys.next(), MAX_ITERATIONS));
-        }
+        let Self {
+            balancer,
+            keys,
+            held,
+        } = self;
+        held.extend((0..picks).map(|_| balancer.select(keys.next(), MAX_ITERATIONS)));
     }
 
     fn release(&mut self) {

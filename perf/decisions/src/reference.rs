@@ -33,10 +33,8 @@ struct Scan {
 
 impl Contender for Scan {
     fn pick(&mut self, picks: usize) {
-        for _ in 0..picks {
-            let choice = self.scan.next_index();
-            self.held.push(choice);
-        }
+        let Self { scan, held } = self;
+        held.extend((0..picks).map(|_| scan.next_index()));
     }
 
     fn release(&mut self) {

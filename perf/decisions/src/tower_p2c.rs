@@ -67,14 +67,15 @@ where
 {
     fn pick(&mut self, picks: usize) {
         let mut context = Context::from_waker(Waker::noop());
-        for _ in 0..picks {
-            let ready = self.balance.poll_ready(&mut context);
+        let Self { balance, held } = self;
+        held.extend((0..picks).map(|_| {
+            let ready = balance.poll_ready(&mut context);
             assert!(
                 matches!(ready, Poll::Ready(Ok(()))),
                 "an idle service was not ready"
             );
-            self.held.push(self.balance.call(()));
-        }
+            balance.call(())
+        }));
     }
 
     fn release(&mut self) {
