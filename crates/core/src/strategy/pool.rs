@@ -26,6 +26,9 @@ const TIE: u64 = 115;
 /// The most reports.
 pub(super) const POOL_MAX: usize = 32;
 
+/// No endpoint's place.
+const NOBODY: u32 = u32::MAX;
+
 /// The most that can be hot, and the one that is the bar.
 const TOP: usize = 6;
 
@@ -110,6 +113,10 @@ pub(super) struct Pool {
     upkeep: Upkeep,
     /// In no order; never more than it was made for.
     entries: Vec<Entry>,
+    /// The endpoint of each entry, side by side: every report looks through all of them.
+    endpoints: [u32; POOL_MAX],
+    /// How many are by the endpoint's own word.
+    own_words: usize,
     /// The number of the next report.
     next: u32,
     /// None was made before this.
@@ -126,6 +133,8 @@ impl Pool {
         Self {
             upkeep,
             entries: Vec::with_capacity(upkeep.size),
+            endpoints: [NOBODY; POOL_MAX],
+            own_words: 0,
             next: 0,
             not_before: Nanos(0),
             use_rest: 0,
@@ -141,8 +150,7 @@ impl Pool {
     /// Takes in a report in place of an older one of the same endpoint, or of the oldest. What is only
     /// seen of an endpoint does not replace its own word.
     pub(super) fn insert(&mut self, report: Report) {
-        let mut entries = self.entries.iter();
-        let known = entries.position(|entry| entry.report.index == report.index);
+        let known = self.known(report.index);
         if known.is_some_and(|at| self.entries[at].report.own_word && !report.own_word) {
             return;
         }
@@ -159,8 +167,8 @@ impl Pool {
         self.next = self.next.wrapping_add(1);
         let full = self.entries.len() == self.upkeep.size;
         match known.or(full.then(|| self.oldest())) {
-            Some(at) => self.entries[at] = entry,
-            None => self.entries.push(entry),
+            Some(at) => self.replace(at, entry),
+            None => self.push(entry),
         }
         if report.at < self.not_before {
             self.not_before = report.at;
@@ -173,16 +181,57 @@ impl Pool {
     /// others speak it is taken to be as pressed as they are on average: it is tried when they are busier.
     #[inline]
     pub(super) fn insert_seen(&mut self, mut seen: Report) {
-        if self.entries.iter().any(|entry| entry.report.own_word) {
-            let own = || self.entries.iter().filter(|entry| entry.report.own_word);
-            let sum: u64 = own().map(|entry| entry.pressure).sum();
-            let typical = sum / own().count() as u64;
+        if self.own_words > 0 {
+            let own = self.entries.iter().filter(|entry| entry.report.own_word);
+            let sum: u64 = own.map(|entry| entry.pressure).sum();
+            let typical = sum / self.own_words as u64;
             // Back from load over weight to requests.
             let requests = (typical * u64::from(seen.weight)).div_ceil(1 << 24);
             let requests = u32::try_from(requests).unwrap_or(u32::MAX);
             seen.load.in_flight = seen.load.in_flight.max(requests);
         }
         self.insert(seen);
+    }
+
+    /// The place of the entry of an endpoint.
+    #[inline]
+    fn known(&self, index: u32) -> Option<usize> {
+        let mut found = 0u32;
+        // All of them, with no branch for each: so several are compared at once.
+        for (at, endpoint) in self.endpoints.iter().enumerate() {
+            found |= u32::from(*endpoint == index) << at;
+        }
+        (found != 0).then(|| found.trailing_zeros() as usize)
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.endpoints[self.entries.len()] = entry.report.index;
+        self.own_words += usize::from(entry.report.own_word);
+        self.entries.push(entry);
+    }
+
+    fn replace(&mut self, at: usize, entry: Entry) {
+        let old = std::mem::replace(&mut self.entries[at], entry);
+        self.endpoints[at] = entry.report.index;
+        self.own_words += usize::from(entry.report.own_word);
+        self.own_words -= usize::from(old.report.own_word);
+    }
+
+    fn remove(&mut self, at: usize) {
+        let gone = self.entries.swap_remove(at);
+        let left = self.entries.len();
+        self.endpoints[at] = self.endpoints[left];
+        self.endpoints[left] = NOBODY;
+        self.own_words -= usize::from(gone.report.own_word);
+    }
+
+    /// Keeps the entries that are wanted.
+    fn retain(&mut self, mut wanted: impl FnMut(&Entry) -> bool) {
+        for at in (0..self.entries.len()).rev() {
+            if !wanted(&self.entries[at]) {
+                self.remove(at);
+            }
+        }
     }
 
     /// The place of the oldest report.
@@ -209,8 +258,7 @@ impl Pool {
 
     #[cold]
     fn expire_all(&mut self, now: Nanos) {
-        self.entries
-            .retain(|entry| now.since(entry.report.at) <= EXPIRY);
+        self.retain(|entry| now.since(entry.report.at) <= EXPIRY);
         let times = self.entries.iter().map(|entry| entry.report.at);
         self.not_before = times.min().unwrap_or(now);
     }
@@ -301,7 +349,7 @@ impl Pool {
         entry.pressure = pressure(entry.report.load, entry.report.weight);
         entry.uses = entry.uses.saturating_sub(1);
         if entry.uses == 0 {
-            self.entries.swap_remove(at);
+            self.remove(at);
         }
         self.remove_rest += self.upkeep.remove;
         while self.remove_rest >= 256 {
@@ -322,7 +370,7 @@ impl Pool {
         } else {
             self.worst(bar)
         };
-        self.entries.swap_remove(at);
+        self.remove(at);
     }
 
     /// The hot one with the most requests in flight, or, if none is hot, the slowest.
@@ -372,10 +420,11 @@ impl OwnCursor for Pool {
                 number: entry.number,
             })
         };
-        self.entries.clear();
-        let kept = old.entries.iter().filter_map(moved);
+        self.retain(|_| false);
         // No more than there is room for.
-        self.entries.extend(kept.take(self.upkeep.size));
+        for entry in old.entries.iter().filter_map(moved).take(self.upkeep.size) {
+            self.push(entry);
+        }
         self.next = old.next;
         self.not_before = old.not_before;
         self.use_rest = old.use_rest;
