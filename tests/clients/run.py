@@ -16,7 +16,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-WHEELS = ["aiohttp==3.14.5", "requests==2.34.2"]
+WHEELS = ["aiohttp==3.14.5", "grpcio==1.85.3", "requests==2.34.2"]
 PACKAGES = ["undici@7.30.2", "playwright-core@1.65.1"]
 PROGRAMS = {"curl": "curl", "node": "nodejs", "npm": "npm", "chromium": "chromium"}
 CONFIG = """
@@ -31,6 +31,10 @@ cluster = "web"
   [[listener.route]]
   path = "/sticky"
   cluster = "sticky"
+[[listener]]
+name = "grpc"
+address = "127.0.0.1:{grpc_port}"
+cluster = "grpc"
 [cluster.web]
 endpoints = [{endpoints}]
 [cluster.sticky]
@@ -38,6 +42,10 @@ strategy = "round_robin"
 endpoints = [{endpoints}]
 [cluster.sticky.sticky]
 cookie = "ek"
+[cluster.grpc]
+strategy = "round_robin"
+protocol = "http2"
+endpoints = [{grpc_endpoints}]
 """
 
 
@@ -99,11 +107,27 @@ def running(command, port):
         process.wait(60)
 
 
-def clients(url, room):
+@contextlib.contextmanager
+def all_running(commands):
+    """Programs that listen on ports, in this order."""
+    with contextlib.ExitStack() as stack:
+        for command, port in commands:
+            stack.enter_context(running(command, port))
+        yield
+
+
+def addresses(ports):
+    """Addresses as a list of endpoints has them."""
+    return ", ".join(f'"127.0.0.1:{port}"' for port in ports)
+
+
+def clients(url, grpc_port, room):
     """The commands that run the clients."""
+    python = [str(room / "venv/bin/python"), "-B"]
     return {
         "curl": ["bash", str(HERE / "curl.sh"), url, str(room)],
-        "python": [str(room / "venv/bin/python"), "-B", str(HERE / "python_clients.py"), url],
+        "python": [*python, str(HERE / "python_clients.py"), url],
+        "grpc": [*python, str(HERE / "grpc_pair.py"), "call", f"127.0.0.1:{grpc_port}"],
         "node": ["node", "--no-warnings", str(HERE / "node.mjs"), url, str(room)],
         "browser": ["node", str(HERE / "browser.mjs"), url, str(room), shutil.which("chromium")],
     }
@@ -118,17 +142,20 @@ def main():
     arguments = parser.parse_args()
     room, binary = arguments.room.resolve(), arguments.binary.resolve()
     install(room)
-    python = room / "venv/bin/python"
-    port, first, second = free_port(), free_port(), free_port()
+    port, grpc_port = free_port(), free_port()
+    web, grpc = {free_port(): "a", free_port(): "b"}, {free_port(): "a", free_port(): "b"}
     config = room / "clients.toml"
-    endpoints = ", ".join(f'"127.0.0.1:{each}"' for each in (first, second))
-    config.write_text(CONFIG.format(port=port, endpoints=endpoints), encoding="utf-8")
-    backend = [python, "-B", HERE / "backend.py"]
+    config.write_text(CONFIG.format(port=port, grpc_port=grpc_port, endpoints=addresses(web),
+                                    grpc_endpoints=addresses(grpc)), encoding="utf-8")
+    python = [room / "venv/bin/python", "-B"]
+    endpoints = [([*python, HERE / "backend.py", name, each], each) for each, name in web.items()]
+    endpoints += [([*python, HERE / "grpc_pair.py", "serve", name, each], each)
+                  for each, name in grpc.items()]
     environment = {name: value for name, value in os.environ.items()
                    if not name.lower().endswith("_proxy")}
-    with running([*backend, "a", first], first), running([*backend, "b", second], second), \
-            running([binary, "serve", config], port):
-        for name, command in clients(f"http://127.0.0.1:{port}", room).items():
+    with all_running([*endpoints, ([binary, "serve", config], port)]):
+        wanted = clients(f"http://127.0.0.1:{port}", grpc_port, room)
+        for name, command in wanted.items():
             if not arguments.only or name in arguments.only.split(","):
                 run(command, env=environment)
 
