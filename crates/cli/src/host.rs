@@ -50,6 +50,22 @@ impl ReloadSignal {
     }
 }
 
+/// Waits for the signal that asks for another process in the place of this one.
+pub(crate) struct UpgradeSignal(Signal);
+
+impl UpgradeSignal {
+    /// Listens from now on; must be called within an event loop.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let user = signal(SignalKind::user_defined2());
+        user.map(Self).map_err(deaf)
+    }
+
+    /// Waits for the next one. May be dropped and called again.
+    pub(crate) async fn next(&mut self) {
+        let _ = self.0.recv().await;
+    }
+}
+
 fn deaf(error: std::io::Error) -> Failure {
     Failure::runtime(format!("cannot listen for signals: {error}"))
 }

@@ -16,6 +16,7 @@ mod serving;
 mod simulation;
 mod table;
 mod top;
+mod upgrade;
 mod usage;
 
 use std::process::ExitCode;

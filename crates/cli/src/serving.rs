@@ -1,6 +1,8 @@
 //! The admin API as `serve` and `demo` run it: on the control thread, beside the workers.
 
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use axum::Router;
 use evenkeel_admin::Reloader;
@@ -18,9 +20,23 @@ pub(crate) async fn bind_admin(address: SocketAddr) -> Result<TcpListener, Failu
         .map_err(|error| Failure::runtime(format!("admin cannot listen on {address}: {error}")))
 }
 
+/// Takes over the socket of the admin API that another process bound.
+pub(crate) fn adopt_admin(listener: std::net::TcpListener) -> Result<TcpListener, Failure> {
+    let ready = listener.set_nonblocking(true);
+    ready
+        .and_then(|()| TcpListener::from_std(listener))
+        .map_err(|error| {
+            Failure::runtime(format!(
+                "cannot use the admin socket that was handed over: {error}"
+            ))
+        })
+}
+
 /// The admin API while it runs.
 pub(crate) struct AdminServer {
     address: SocketAddr,
+    /// Another hold on its socket, for another process.
+    lent: OwnedFd,
     /// Dropped, it lets the calls under way finish and ends.
     _end: oneshot::Sender<()>,
     _task: JoinHandle<()>,
@@ -46,6 +62,8 @@ impl AdminServer {
         let address = listener
             .local_addr()
             .map_err(|error| Failure::runtime(format!("admin has no address: {error}")))?;
+        let lent = listener.as_fd().try_clone_to_owned();
+        let lent = lent.map_err(|error| Failure::runtime(format!("admin: {error}")))?;
         let (end, ended) = oneshot::channel::<()>();
         let task = tokio::spawn(async move {
             let ended = async move {
@@ -59,9 +77,15 @@ impl AdminServer {
         });
         Ok(Self {
             address,
+            lent,
             _end: end,
             _task: task,
         })
+    }
+
+    /// Another hold on its socket, for another process.
+    pub(crate) fn lend(&self) -> io::Result<OwnedFd> {
+        self.lent.try_clone()
     }
 
     /// Where it listens.

@@ -8,6 +8,7 @@ use std::time::Duration;
 /// The origin is the host's: a process start, or the start of a simulation. Differences saturate at
 /// zero, so a step back never turns into an age of centuries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Nanos(pub u64);
 
 impl Nanos {

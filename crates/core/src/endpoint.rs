@@ -23,6 +23,7 @@ pub struct Serial(pub u64);
 /// assert_eq!((endpoint.id(), endpoint.weight()), ("b", 2));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Endpoint {
     id: Arc<str>,
     address: Arc<str>,
@@ -153,6 +154,7 @@ impl Endpoint {
 /// What an operator, or the agent beside it, wants of an endpoint; from the strictest: of two wishes the
 /// lesser one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Admin {
     /// Takes no requests at all; those in flight finish.
     Disabled,
@@ -245,6 +247,25 @@ impl EndpointState {
         }
     }
 
+    /// How long its answers took and how they ended lately, to be carried into another process whose clock
+    /// goes on as this one's.
+    #[must_use]
+    pub fn remember(&self) -> EndpointMemory {
+        EndpointMemory {
+            latency: self.latency.word(),
+            at_load: self.at_load.words().to_vec(),
+            failures_in_row: self.failures_in_row(),
+        }
+    }
+
+    /// Goes on with what was remembered. What is in flight is that of this process.
+    pub fn recall(&self, memory: &EndpointMemory) {
+        self.latency.set_word(memory.latency);
+        self.at_load.set_words(&memory.at_load);
+        self.failures_in_row
+            .store(memory.failures_in_row, Ordering::Relaxed);
+    }
+
     /// Forgets what is known of the endpoint but not what it is doing: it came back as another one.
     pub(crate) fn start_anew(&self) {
         self.in_flight.forgive();
@@ -252,6 +273,15 @@ impl EndpointState {
         self.at_load.forget();
         self.forget_failures_in_row();
     }
+}
+
+/// How long an endpoint's answers took and how they ended, to be carried into another process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct EndpointMemory {
+    latency: u64,
+    at_load: Vec<u64>,
+    failures_in_row: u32,
 }
 
 #[cfg(test)]
@@ -276,6 +306,27 @@ mod tests {
         assert_eq!((load.in_flight, load.penalty), (1, 0));
         assert_eq!((state.latency().last(), state.failures_in_row()), (None, 0));
         assert_eq!(state.latency_at_load().estimate(1, now), None);
+    }
+
+    #[test]
+    fn what_was_remembered_is_as_it_was() {
+        let (now, span) = (Nanos::from_secs(7), Nanos::from_secs(10));
+        let old = EndpointState::new(Serial(1));
+        old.latency().observe(Nanos::from_millis(30), now, span);
+        (0..3).for_each(|_| old.count_failure());
+        for _ in 0..63 {
+            old.latency_at_load().observe(span, 1, now);
+        }
+        assert!(old.in_flight().acquire(3));
+        let new = EndpointState::new(Serial(2));
+        new.recall(&old.remember());
+        assert_eq!(new.latency().at(now, span), old.latency().at(now, span));
+        assert_eq!(new.failures_in_row(), 3);
+        let estimate = new.latency_at_load().estimate(1, now);
+        assert!(estimate.is_some());
+        assert_eq!(estimate, old.latency_at_load().estimate(1, now));
+        assert_eq!(new.in_flight().count(), 0);
+        assert_eq!(new.remember(), old.remember());
     }
 
     #[test]

@@ -67,7 +67,7 @@ mod weight;
 pub use candidate::Candidate;
 pub use clock::Nanos;
 pub use comparison::Aside;
-pub use endpoint::{Admin, Endpoint, EndpointState, Serial};
+pub use endpoint::{Admin, Endpoint, EndpointMemory, EndpointState, Serial};
 pub use gate::{
     Ask, Doors, FailurePoint, LearnedLimit, Levels, Line, Priority, QueuePlace, QueuePolicy,
     Refused, Repeatable, RequestWindow, RetryBudget, RetryPolicy, RetryRules, Samples, ShedReason,
@@ -95,4 +95,6 @@ pub use sync::unpoisoned;
 pub use tier::labels::LabelSelector;
 pub use tier::shares::{TierHealth, TierShare, tier_shares};
 pub use tier::subset::Subset;
-pub use weight::{DynamicWeights, Observation, Signal, SignalSum, WeightLaw, WeightRules};
+pub use weight::{
+    DynamicWeights, Observation, Signal, SignalSum, WeightLaw, WeightMemory, WeightRules,
+};

@@ -433,6 +433,12 @@ impl Membership {
         median(members.filter_map(|member| member.state.latency().last()))
     }
 
+    /// Goes on counting generations from this one, if fewer were built: the process before this one built
+    /// those.
+    pub fn continue_from(&mut self, generation: u64) {
+        self.generation = self.generation.max(generation);
+    }
+
     /// Builds the next generation. O(n log n) and the cost of the strategy's table; never on the
     /// path of a request.
     pub fn snapshot(&mut self) -> Snapshot {

@@ -20,6 +20,17 @@ impl Clock {
         }
     }
 
+    /// A clock that stands at `now`: it goes on where that of another process stood.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+    pub fn continuing(now: Nanos) -> Self {
+        let start = Instant::now();
+        Self {
+            // What another process counted began after the system's own count.
+            origin: start.checked_sub(duration(now)).unwrap_or(start),
+        }
+    }
+
     /// The time since the start.
     #[inline]
     #[must_use]

@@ -1,21 +1,29 @@
 //! `evenkeel serve`: the gateway.
 
 use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
 
 use evenkeel_admin::{Fingerprint, Reloader};
-use evenkeel_config::{Config, LoadError};
+use evenkeel_config::{Config, LoadError, Token};
 use evenkeel_gateway::{Control, Gateway, OperatorChanges, StartError};
+use tokio::net::TcpListener;
 
 use crate::exit::{Code, Failure};
-use crate::host::{EndSignal, EndSignals, ReloadSignal, event_loop, seed};
-use crate::serving::{AdminServer, bind_admin};
+use crate::host::{EndSignal, EndSignals, ReloadSignal, UpgradeSignal, event_loop, seed};
+use crate::serving::{AdminServer, adopt_admin, bind_admin};
+use crate::upgrade::{Arrival, Program, Successor, notify};
 use crate::{Outcome, log, output};
+
+/// How often the process that took over is told what is counted here.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Run the gateway
 ///
 /// From a file, or without one from --listen and --to. Prints the addresses it listens on; the log
 /// goes to stderr. SIGTERM and Ctrl-C let requests finish first; a second one ends at once. A file that
 /// has changed is put in force within seconds, and at once on SIGHUP; a wrong one changes nothing.
+/// SIGUSR2 starts the program anew, which takes over sockets and all that is known, and ends this process.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   evenkeel serve evenkeel.toml
@@ -48,12 +56,13 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self) -> Outcome {
+        let program = Program::this();
         // Before it is read: what changes in between is noticed then.
         let seen = self.config.as_deref().and_then(Fingerprint::of);
         let config = self.config()?;
         log::start(&config.log);
         let file = self.config.map(|path| (path, seen));
-        event_loop()?.block_on(serve(&config, file))
+        event_loop()?.block_on(serve(&config, file, &program))
     }
 
     fn config(&self) -> Result<Config, Failure> {
@@ -88,20 +97,13 @@ pub(super) fn refused(error: LoadError) -> Failure {
 /// The file, and what was in it when it was read.
 type Source = (PathBuf, Option<Fingerprint>);
 
-async fn serve(config: &Config, file: Option<Source>) -> Outcome {
+async fn serve(config: &Config, file: Option<Source>, program: &Program) -> Outcome {
     let mut signals = EndSignals::listen()?;
     let mut hangup = ReloadSignal::listen(file.is_some())?;
-    let admin = match &config.admin {
-        Some(admin) => Some((bind_admin(admin.address).await?, admin.token.clone())),
-        None => None,
-    };
-    let gateway = Gateway::start(config, seed()?)
-        .await
-        .map_err(|error| match error {
-            StartError::Tls { .. } => Failure::config(error),
-            error => Failure::runtime(error),
-        })?;
+    let mut upgrade = UpgradeSignal::listen()?;
+    let (gateway, arrival, admin) = begin(config).await?;
     let control = gateway.control();
+    arrival.relieve(&control).await;
     let reloader = match file {
         Some((path, seen)) => Reloader::of_file(control.clone(), path, seen),
         None => Reloader::without_file(control.clone()),
@@ -111,18 +113,22 @@ async fn serve(config: &Config, file: Option<Source>) -> Outcome {
         None => None,
     };
     announce(&control, admin.as_ref())?;
-    let signal = loop {
-        tokio::select! {
-            signal = signals.next() => break signal,
-            () = reloader.watch() => {}
-            () = reload_on(&mut hangup, &reloader) => {}
+    notify("READY=1");
+    let end = {
+        let mut next = pin!(upgrade_on(&mut upgrade, program, &control, admin.as_ref()));
+        loop {
+            tokio::select! {
+                signal = signals.next() => break End::Asked(signal),
+                next = &mut next => break End::Relieved(next),
+                () = reloader.watch() => {}
+                () = reload_on(&mut hangup, &reloader) => {}
+            }
         }
     };
-    tracing::info!("draining; a second signal ends at once");
     let draining = async {
-        match signal {
-            EndSignal::Interrupt => gateway.finish().await,
-            EndSignal::Terminate => gateway.drain().await,
+        match end {
+            End::Asked(signal) => leave(gateway, signal).await,
+            End::Relieved(next) => give_way(gateway, next, admin).await,
         }
     };
     tokio::select! {
@@ -132,6 +138,91 @@ async fn serve(config: &Config, file: Option<Source>) -> Outcome {
         }
         _ = signals.next() => Err(Failure::silent(Code::Interrupted)),
     }
+}
+/// The admin API before it answers.
+type Unopened = Option<(TcpListener, Option<Token>)>;
+
+/// Starts a gateway, with the sockets and the knowledge of the process before this one if there is one.
+async fn begin(config: &Config) -> Result<(Gateway, Arrival, Unopened), Failure> {
+    let mut arrival = Arrival::take(config.admin.as_ref().map(|admin| admin.address)).await?;
+    let admin = match &config.admin {
+        Some(admin) => {
+            let listener = match arrival.admin(admin.address) {
+                Some(listener) => adopt_admin(listener)?,
+                None => bind_admin(admin.address).await?,
+            };
+            Some((listener, admin.token.clone()))
+        }
+        None => None,
+    };
+    let inherited = std::mem::take(&mut arrival.inherited);
+    let prepared = Gateway::prepare(config, seed()?, inherited).await;
+    let prepared = prepared.map_err(not_started)?;
+    let counts = arrival.recall(&prepared).await;
+    let gateway = prepared.start().map_err(not_started)?;
+    if let Some(counts) = counts {
+        gateway.control().add_counts(&counts);
+    }
+    Ok((gateway, arrival, admin))
+}
+
+fn not_started(error: StartError) -> Failure {
+    match error {
+        StartError::Tls { .. } => Failure::config(error),
+        error => Failure::runtime(error),
+    }
+}
+
+/// Why a process ends.
+enum End {
+    /// Somebody asked it to.
+    Asked(EndSignal),
+    /// Another one has taken its place.
+    Relieved(Successor),
+}
+
+/// Starts another process in the place of this one at each signal, until one is ready.
+async fn upgrade_on(
+    signal: &mut UpgradeSignal,
+    program: &Program,
+    control: &Control,
+    admin: Option<&AdminServer>,
+) -> Successor {
+    loop {
+        signal.next().await;
+        match Successor::start(program, control, admin).await {
+            Ok(next) => return next,
+            Err(why) => tracing::error!("the upgrade failed, and this process goes on: {why}"),
+        }
+    }
+}
+
+async fn leave(gateway: Gateway, signal: EndSignal) -> bool {
+    tracing::info!("draining; a second signal ends at once");
+    notify("STOPPING=1");
+    match signal {
+        EndSignal::Interrupt => gateway.finish().await,
+        EndSignal::Terminate => gateway.drain().await,
+    }
+}
+
+/// Finishes what has begun, and tells the process that accepts now what is counted meanwhile.
+async fn give_way(gateway: Gateway, mut next: Successor, admin: Option<AdminServer>) -> bool {
+    let (pid, control) = (next.pid(), gateway.control());
+    notify(&format!("MAINPID={pid}"));
+    tracing::info!("upgrade: process {pid} has taken over; draining");
+    // Whoever reads figures reads them there from now on.
+    drop(admin);
+    next.tell(&control).await;
+    let mut leaving = pin!(gateway.give_way());
+    let finished = loop {
+        tokio::select! {
+            finished = &mut leaving => break finished,
+            () = tokio::time::sleep(TELL_EVERY) => next.tell(&control).await,
+        }
+    };
+    next.tell(&control).await;
+    finished
 }
 
 /// Reloads at each signal, for ever.

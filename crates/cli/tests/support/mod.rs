@@ -6,6 +6,7 @@ pub(crate) mod serving;
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,6 +46,27 @@ pub(crate) fn start_logging_to(stderr: Stdio, arguments: &[&str]) -> Running {
     begin(command.args(arguments), stderr)
 }
 
+/// Starts another file as if it were `evenkeel`.
+pub(crate) fn start_program(program: &str, stderr: Stdio, arguments: &[&str]) -> Running {
+    begin(Command::new(program).args(arguments), stderr)
+}
+
+/// Starts `evenkeel` with a socket that it finds as systemd passes them, and a manager that it is to tell how it
+/// does.
+pub(crate) fn start_activated(
+    socket: OwnedFd,
+    manager: &str,
+    stderr: Stdio,
+    arguments: &[&str],
+) -> Running {
+    let mut command = Command::new("sh");
+    // Its number stays the same through `exec`, and the socket is its stdin until then.
+    let passing = "LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=web; export LISTEN_PID LISTEN_FDS LISTEN_FDNAMES; exec \"$@\" 3<&0 0</dev/null";
+    command.args(["-c", passing, "sh", env!("CARGO_BIN_EXE_evenkeel")]);
+    command.args(arguments).env("NOTIFY_SOCKET", manager);
+    begin_with(&mut command, socket.into(), stderr)
+}
+
 /// Starts `evenkeel` with these arguments as a process that may open so many files.
 pub(crate) fn start_with_files(files: usize, arguments: &[&str]) -> Running {
     let mut command = Command::new("sh");
@@ -55,9 +77,13 @@ pub(crate) fn start_with_files(files: usize, arguments: &[&str]) -> Running {
 }
 
 fn begin(command: &mut Command, stderr: Stdio) -> Running {
+    begin_with(command, Stdio::null(), stderr)
+}
+
+fn begin_with(command: &mut Command, stdin: Stdio, stderr: Stdio) -> Running {
     let mut child = command
         .env_remove("NO_COLOR")
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(stderr)
         .spawn()
@@ -130,6 +156,11 @@ impl Running {
     /// Whether it still runs.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
+    }
+
+    /// Waits for its end, though others may still write to its stdout, and returns its exit code.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        self.child.wait().expect("a child").code()
     }
 
     /// Waits for its end.

@@ -35,6 +35,7 @@ const LATENCY_MIN: Nanos = Nanos(100_000);
 
 /// Answers of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Samples {
     /// How many there are.
     pub count: u64,
@@ -87,6 +88,7 @@ impl Samples {
 /// assert_eq!(limit.requests(), 200, "answers never took longer");
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LearnedLimit {
     limit: f64,
     long: LongLatency,
@@ -150,6 +152,7 @@ fn next(limit: f64, long: f64, short: f64) -> f64 {
 
 /// The latency over a long time.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct LongLatency {
     value: f64,
     windows: u32,

@@ -72,6 +72,7 @@ pub struct ProbeResult {
 
 /// The machine of one endpoint.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Active {
     health: Health,
     /// Good answers in a row.

@@ -33,6 +33,7 @@ const REMOVALS_MAX: usize = 16;
 
 /// What an endpoint's removals cost it.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Flap {
     /// When it was removed, the latest last.
     removals: VecDeque<Nanos>,

@@ -9,6 +9,7 @@ const JITTER_PART: u64 = 10;
 
 /// The machine of one endpoint.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Passive {
     /// Out until then.
     ejected_until: Option<Nanos>,

@@ -11,7 +11,8 @@ use crate::clock::Nanos;
 use crate::endpoint::Admin;
 use crate::membership::FULL_WEIGHT;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Record {
     pub(super) address: Arc<str>,
     pub(super) tier: u8,

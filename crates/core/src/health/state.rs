@@ -6,6 +6,7 @@ use crate::clock::Nanos;
 
 /// How an endpoint is, from best to worst: of two opinions the worse one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Health {
     /// Nothing speaks against it.
     #[default]

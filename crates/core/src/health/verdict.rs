@@ -25,6 +25,7 @@ pub struct Listed {
 
 /// What is held of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict {
     /// How it is.
     pub health: Health,

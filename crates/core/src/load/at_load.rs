@@ -148,6 +148,19 @@ impl LatencyAtLoad {
         (band.count >= ENOUGH && band.is_fresh(now)).then(|| f32::from_bits(band.mean))
     }
 
+    /// All of it in words, for [`LatencyAtLoad::set_words`].
+    pub(crate) fn words(&self) -> [u64; BANDS] {
+        self.bands
+            .each_ref()
+            .map(|band| band.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_words(&self, words: &[u64]) {
+        for (band, word) in self.bands.iter().zip(words) {
+            band.store(*word, Ordering::Relaxed);
+        }
+    }
+
     /// Forgets all: the endpoint came back as another one.
     pub(crate) fn forget(&self) {
         for band in &self.bands {

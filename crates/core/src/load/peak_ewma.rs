@@ -63,6 +63,15 @@ impl PeakEwma {
         });
     }
 
+    /// All of it in a word, for [`PeakEwma::set_word`].
+    pub(crate) fn word(&self) -> u64 {
+        self.packed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_word(&self, word: u64) {
+        self.packed.store(word, Ordering::Relaxed);
+    }
+
     /// Forgets all: the endpoint came back as another one.
     pub(crate) fn forget(&self) {
         self.packed.store(0, Ordering::Relaxed);

@@ -67,6 +67,7 @@ pub enum Kind {
 
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Value {
     /// For [`Kind::Bool`].
     Bool(bool),

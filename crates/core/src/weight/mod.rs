@@ -107,6 +107,12 @@ pub struct DynamicWeights {
     stepped: Option<Nanos>,
 }
 
+/// What is known of an endpoint under a law, to be carried into another process whose clock goes on as this
+/// one's.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct WeightMemory(Track);
+
 impl DynamicWeights {
     /// Weights that nothing has been heard for: all multipliers are 1.
     #[must_use]
@@ -134,6 +140,17 @@ impl DynamicWeights {
     /// Forgets an endpoint that came back as another one.
     pub fn forget(&mut self, serial: Serial) {
         self.tracks.remove(&serial);
+    }
+
+    /// What is known of an endpoint.
+    #[must_use]
+    pub fn remember(&self, serial: Serial) -> Option<WeightMemory> {
+        self.tracks.get(&serial).cloned().map(WeightMemory)
+    }
+
+    /// Goes on with what was known of an endpoint under the same law.
+    pub fn recall(&mut self, serial: Serial, memory: WeightMemory) {
+        self.tracks.insert(serial, memory.0);
     }
 
     /// Takes in what was heard of all endpoints since the last step, and says whether a multiplier has
@@ -379,6 +396,25 @@ mod tests {
             told += u64::from(weights.step(Nanos::from_secs(second), &heard));
         }
         assert_eq!(told, 0);
+    }
+
+    /// The endpoint has another serial in another process, and the multiplier that it had.
+    #[test]
+    fn what_is_known_is_carried_over() {
+        let mut old = DynamicWeights::new(rules(WeightLaw::Utilization));
+        let heard = [busy(1, 0.9, 10.0), busy(2, 0.3, 10.0), busy(3, 0.3, 10.0)];
+        run(&mut old, 0, 60, &heard);
+        assert_ne!(factors(&old, 3), [FULL_WEIGHT; 3]);
+        let mut new = DynamicWeights::new(rules(WeightLaw::Utilization));
+        for serial in 1..=3 {
+            let memory = old.remember(Serial(serial)).expect("it was heard");
+            new.recall(Serial(serial + 1), memory);
+        }
+        for serial in 1..=3 {
+            let (before, after) = (Serial(serial), Serial(serial + 1));
+            assert_eq!(old.factor(before), new.factor(after));
+        }
+        assert!(new.remember(Serial(1)).is_none());
     }
 
     #[test]

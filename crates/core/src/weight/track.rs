@@ -21,6 +21,7 @@ const SIGNAL_MAX: f64 = 1e12;
 
 /// What is known of one endpoint from step to step.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Track {
     pub(super) tier: u8,
     /// The configured weight.

@@ -3,6 +3,8 @@
 //! Each counter has one writer, so counting is a load and a store on memory that no other worker
 //! writes; a reader may see a request's count before its duration.
 
+mod figures;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 

@@ -37,6 +37,11 @@ pub(crate) struct DecisionCells {
 }
 
 impl DecisionCells {
+    /// The count of each bucket, and the sum.
+    pub(super) fn figures(&self) -> Vec<&AtomicU64> {
+        self.cells.iter().chain([&self.sum]).collect()
+    }
+
     pub(crate) fn took(&self, span: Nanos) {
         let bucket = DECISION_BUCKETS.partition_point(|bound| *bound < span);
         super::counters::add(&self.cells[bucket], 1);

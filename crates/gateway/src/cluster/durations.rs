@@ -45,6 +45,11 @@ impl Durations {
         add(&self.sum, duration.0);
     }
 
+    /// The count of each bucket, and the sum.
+    pub(super) fn figures(&self) -> Vec<&AtomicU64> {
+        self.cells.iter().chain([&self.sum]).collect()
+    }
+
     pub(super) fn add_to(&self, total: &mut Histogram) {
         for (total, cell) in total.cells.iter_mut().zip(&self.cells) {
             *total += cell.load(Ordering::Relaxed);
@@ -62,6 +67,24 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// The count of each bucket, and the sum.
+    pub(crate) fn figures(&self) -> Vec<u64> {
+        self.cells.iter().copied().chain([self.sum.0]).collect()
+    }
+
+    /// Adds what another process counted, if it counts in as many buckets.
+    pub(crate) fn add_figures(&mut self, figures: &[u64]) {
+        let Some((sum, cells)) = figures.split_last() else {
+            return;
+        };
+        if cells.len() == self.cells.len() {
+            for (cell, count) in self.cells.iter_mut().zip(cells) {
+                *cell += count;
+            }
+            self.sum.0 = self.sum.0.wrapping_add(*sum);
+        }
+    }
+
     pub(crate) fn count_one(&mut self, duration: Nanos) {
         self.cells[BUCKETS.partition_point(|bound| *bound < duration)] += 1;
         self.sum.0 = self.sum.0.wrapping_add(duration.0);

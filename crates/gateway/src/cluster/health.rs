@@ -7,7 +7,8 @@ use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::health::{
-    AttemptTotals, Cause, ClusterHealth, Happening, Health, Observed, ProbeResult, Transition,
+    AttemptTotals, Cause, ClusterHealth, Happening, Health, HealthMemory, Observed, ProbeResult,
+    Transition,
 };
 use evenkeel_core::{Admin, AgentLine, Membership, Nanos, Snapshot, Standing};
 
@@ -17,13 +18,14 @@ use super::site::Site;
 use super::state::State;
 use crate::clock::{Clock, duration, time_of_day};
 use crate::event::{Event, EventKind};
+use crate::handover::Counts;
 
 /// What is known of the health of a cluster's endpoints.
 #[derive(Debug)]
 pub(super) struct HealthState {
     machine: ClusterHealth,
     clock: Clock,
-    counts: BTreeMap<Arc<str>, Counts>,
+    counts: BTreeMap<Arc<str>, Became>,
     /// What attempts had come to when the last interval ended.
     before: BTreeMap<Arc<str>, AttemptTotals>,
     /// The tiers that use all of their endpoints.
@@ -36,7 +38,7 @@ pub(super) struct HealthState {
 
 /// How often an endpoint became what, and was ejected for what.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct Became {
     transitions: [u64; Health::ALL.len()],
     ejections: [u64; Cause::OF_EJECTIONS.len()],
 }
@@ -93,6 +95,52 @@ impl HealthState {
         let changed = !happenings.is_empty();
         self.untold.extend(happenings);
         changed
+    }
+
+    /// What is known of the health of endpoints.
+    pub(super) fn remember(&self) -> HealthMemory {
+        self.machine.remember()
+    }
+
+    /// Goes on with what another process knew.
+    pub(super) fn recall(&mut self, memory: HealthMemory) {
+        let happenings = self.machine.recall(memory, self.clock.now());
+        self.untold.extend(happenings);
+    }
+
+    /// What is merely counted.
+    pub(super) fn counts(&self) -> Counts {
+        let endpoints = self.counts.iter().map(|(id, counts)| {
+            let figures = [
+                ("transitions", Counts::Figures(counts.transitions.into())),
+                ("ejections", Counts::Figures(counts.ejections.into())),
+            ];
+            (Arc::clone(id), Counts::of(figures))
+        });
+        let probes = Counts::Figures(self.probes.figures());
+        Counts::of([("endpoints", Counts::of(endpoints)), ("probes", probes)])
+    }
+
+    /// Adds what another process counted, of `endpoints` and of checks. What requests came to there is not
+    /// what they came to here since the last look.
+    pub(super) fn add_counts(&mut self, counts: &Counts, endpoints: &Counts) {
+        for (id, counts) in endpoints.things() {
+            if let [failures, successes, turned_away] = counts.figures("attempts") {
+                let before = self.before.entry(Arc::clone(id)).or_default();
+                before.successes += successes;
+                before.failures += failures + turned_away;
+            }
+        }
+        self.probes.add_figures(counts.figures("probes"));
+        for (id, counts) in counts.get("endpoints").into_iter().flat_map(Counts::things) {
+            let known = self.counts.entry(Arc::clone(id)).or_default();
+            let add = |known: &mut [u64], more: &[u64]| {
+                let both = known.iter_mut().zip(more);
+                both.for_each(|(known, more)| *known += more);
+            };
+            add(&mut known.transitions, counts.figures("transitions"));
+            add(&mut known.ejections, counts.figures("ejections"));
+        }
     }
 
     /// How an endpoint is.

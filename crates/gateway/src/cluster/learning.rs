@@ -12,10 +12,23 @@ use evenkeel_core::{LearnedLimit, Membership, Nanos, Samples};
 /// What was learned of each endpoint.
 #[derive(Debug, Default)]
 pub(super) struct Learning {
-    limits: BTreeMap<Arc<str>, LearnedLimit>,
+    pub(super) limits: BTreeMap<Arc<str>, LearnedLimit>,
 }
 
 impl Learning {
+    /// Goes on with what was learned in another process, where caps are learned here too.
+    pub(super) fn recall(
+        &mut self,
+        membership: &mut Membership,
+        learned: BTreeMap<Arc<str>, LearnedLimit>,
+    ) {
+        for (id, limit) in learned {
+            if membership.set_learned_cap(&id, limit.requests()).is_ok() {
+                self.limits.insert(id, limit);
+            }
+        }
+    }
+
     /// Learns from what was heard, and says whether a cap moved.
     pub(super) fn learn(
         &mut self,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{Admin, Endpoint};
+use serde::{Deserialize, Serialize};
 
 /// What operators changed of a cluster.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +17,7 @@ pub struct Overrides {
 }
 
 /// What operators changed of an endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointOverride {
     /// Whether it is there at all.
     pub presence: Presence,
@@ -27,7 +28,7 @@ pub struct EndpointOverride {
 }
 
 /// Whether an endpoint is there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Presence {
     /// As configured.
     #[default]
@@ -39,6 +40,17 @@ pub enum Presence {
 }
 
 impl Overrides {
+    /// What operators changed in another process.
+    pub(super) fn recalled(
+        strategy: Option<Arc<dyn Strategy>>,
+        endpoints: BTreeMap<Arc<str>, EndpointOverride>,
+    ) -> Self {
+        Self {
+            strategy,
+            endpoints,
+        }
+    }
+
     /// Whether nothing was changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

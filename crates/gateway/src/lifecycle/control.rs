@@ -91,10 +91,7 @@ impl Control {
     /// The logs of requests that are written.
     #[must_use]
     pub fn logs(&self) -> Vec<Arc<LineFile>> {
-        let access = self.shared.access.iter().map(|log| &log.file);
-        let receipts = self.shared.receipts.iter();
-        let decision = receipts.filter_map(|receipts| receipts.file.as_ref());
-        access.chain(decision).map(Arc::clone).collect()
+        self.shared.logs()
     }
 
     /// How many spans of requests were lost on their way to a collector.

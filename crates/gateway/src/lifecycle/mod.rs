@@ -3,13 +3,15 @@
 mod control;
 mod median;
 mod plan;
+mod prepared;
 mod restart;
 mod shared;
 mod start;
 
 pub use control::{Control, EndpointExists, NothingHeld};
 pub(crate) use plan::Plan;
+pub use prepared::Prepared;
+pub(crate) use prepared::bind_listener;
 pub use restart::Task;
 pub(crate) use shared::Shared;
-pub(crate) use start::bind_listener;
 pub use start::{Gateway, StartError};

@@ -63,6 +63,11 @@ impl Task {
 }
 
 impl Restarts {
+    /// How often each task was begun again.
+    pub(crate) fn figures(&self) -> Vec<&AtomicU64> {
+        self.0.iter().collect()
+    }
+
     /// How often a task was begun again.
     pub(crate) fn count(&self, task: Task) -> u64 {
         self.0[task as usize].load(Ordering::Relaxed)

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::cluster::Site;
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
+use crate::log::LineFile;
 use crate::span::Spans;
 use crate::upstream::Resolver;
 
@@ -82,6 +83,20 @@ impl Shared {
         for listener in &self.plan.load().listeners {
             listener.door().remove_file();
         }
+    }
+
+    /// The logs of requests that are written.
+    pub(crate) fn logs(&self) -> Vec<Arc<LineFile>> {
+        let access = self.access.iter().map(|log| &log.file);
+        let receipts = self.receipts.iter();
+        let decision = receipts.filter_map(|receipts| receipts.file.as_ref());
+        access.chain(decision).map(Arc::clone).collect()
+    }
+
+    /// What the control side counts.
+    pub(crate) fn figures(&self) -> Vec<(&'static str, Vec<&AtomicU64>)> {
+        let reloads = self.reloads.iter().collect();
+        vec![("reloads", reloads), ("restarts", self.restarts.figures())]
     }
 
     pub(crate) fn is_ready(&self) -> bool {

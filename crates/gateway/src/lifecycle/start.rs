@@ -3,34 +3,24 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use evenkeel_config::{self as config, Config, ListenAddress};
-use evenkeel_core::{DuplicateId, Published};
-use evenkeel_discovery::Store;
-use tokio::sync::{Mutex, Notify};
+use evenkeel_config::{Config, ListenAddress};
+use evenkeel_core::DuplicateId;
 use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::median::{follow_limits, follow_medians};
-use super::plan::Plan;
-use super::restart::{Restarts, Task};
+use super::restart::Task;
 use super::shared::Shared;
-use crate::access::AccessLog;
-use crate::clock::Clock;
-use crate::cluster::{Cluster, Site};
-use crate::decision::Receipts;
-use crate::descriptors::Descriptors;
-use crate::discovery::{discover, first_lists};
-use crate::listener::{self, Bound, Door};
+use crate::discovery::discover;
+use crate::handover::Inherited;
 use crate::notify::notify;
 use crate::probe::watch;
 use crate::report::follow_weights;
-use crate::span::Spans;
 use crate::tls::{TlsError, TlsSettings, follow_files};
-use crate::upstream::{FIRST_LOOKUP, Resolver};
-use crate::worker::{self, Command, Sockets, WorkerHandle};
+use crate::worker::{Command, Leave, WorkerHandle};
 
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +36,9 @@ pub enum StartError {
         /// Why not.
         error: io::Error,
     },
+    /// A socket that was handed over is none to accept on.
+    #[error("cannot use a socket that was handed over: {0}")]
+    Inherited(io::Error),
     /// An endpoint id is listed twice.
     #[error("cluster {cluster:?}: {error}")]
     Duplicate {
@@ -99,56 +92,21 @@ impl Gateway {
     ///
     /// When an address cannot be bound or the system gives no thread.
     pub async fn start(config: &Config, seed: u64) -> Result<Self, StartError> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let count = config.runtime.workers.count(cores);
-        let tls = TlsSettings::load(config, &TlsSettings::default())?;
-        let clock = Clock::start();
-        let site = Arc::new(Site::new(&config.runtime, clock, seed));
-        let clusters = clusters(config, &site, &tls)?;
-        let access = access_log(config, clock)?;
-        let spans = spans(config)?;
-        let receipts = receipts(config, clock)?;
-        let (doors, sockets) = listen(config, count)?;
-        let listeners = doors.len();
-        let plan = Arc::new(Plan::new(config.clone(), tls, clusters, doors));
-        let plan = Arc::new(Published::new(plan));
-        let shared = Arc::new(Shared {
-            clock,
-            access,
-            spans,
-            receipts,
-            seed,
-            resolver: Resolver::new(Arc::clone(&plan)),
-            descriptors: Arc::new(Descriptors::new()),
-            restarts: Restarts::default(),
-            site,
-            store: config.runtime.state_dir.as_deref().map(Store::new),
-            plan,
-            reloading: Mutex::new(()),
-            reloads: Default::default(),
-            awaited: AtomicUsize::new(listeners * count),
-            draining: AtomicBool::new(false),
-            undrained: AtomicUsize::new(count),
-            drained: Notify::new(),
-        });
-        first_lists(&shared, &shared.plan.load().clusters).await;
-        let _ = tokio::time::timeout(FIRST_LOOKUP, shared.resolver.resolve_all()).await;
-        let workers = (0..)
-            .zip(sockets)
-            .map(|(number, sockets)| worker::spawn(number, &shared, sockets))
-            .collect::<io::Result<Vec<WorkerHandle>>>()?;
-        shared.mind_descriptors();
+        let prepared = Self::prepare(config, seed, Inherited::default()).await?;
+        prepared.start()
+    }
+
+    pub(super) fn running(shared: Arc<Shared>, workers: Vec<WorkerHandle>) -> Self {
         let commands: Vec<_> = workers
             .iter()
             .map(|worker| worker.commands.clone())
             .collect();
-        let minded = Arc::clone(&shared);
-        Ok(Self {
+        Self {
             control: Control::new(Arc::clone(&shared), commands.into()),
-            shared,
             workers,
-            minding: tokio::spawn(mind(minded)),
-        })
+            minding: tokio::spawn(mind(Arc::clone(&shared))),
+            shared,
+        }
     }
 
     /// Reads the files that a configuration names for TLS, as a start would, and looks whether this build can
@@ -159,7 +117,7 @@ impl Gateway {
     /// When one cannot be used, a key is not that of its certificate, or spans are to be sent by a build
     /// that sends none.
     pub fn check_files(config: &Config) -> Result<(), StartError> {
-        spans(config)?;
+        super::prepared::spans(config)?;
         TlsSettings::load(config, &TlsSettings::default())?;
         Ok(())
     }
@@ -174,20 +132,34 @@ impl Gateway {
     /// answer, requests in flight finished. Returns whether all of them did before the drain timeout.
     pub async fn drain(self) -> bool {
         let grace = self.shared.plan.load().drain_grace();
-        self.leave(grace).await
+        let accepting = grace;
+        self.leave(Leave { accepting, grace }).await
     }
 
     /// Leaves as [`Gateway::drain`] does, but accepts nothing more: for somebody at a terminal, who
     /// knows that nobody else counts on it.
     pub async fn finish(self) -> bool {
-        self.leave(Duration::ZERO).await
+        let (accepting, grace) = (Duration::ZERO, Duration::ZERO);
+        self.leave(Leave { accepting, grace }).await
     }
 
-    async fn leave(self, grace: Duration) -> bool {
+    /// Leaves for a process that holds the same sockets and accepts already: accepts nothing more, and is
+    /// otherwise as patient as [`Gateway::drain`].
+    pub async fn give_way(self) -> bool {
+        let plan = self.shared.plan.load();
+        for listener in &plan.listeners {
+            listener.door().give_file_away();
+        }
+        let accepting = Duration::ZERO;
+        let grace = plan.drain_grace();
+        self.leave(Leave { accepting, grace }).await
+    }
+
+    async fn leave(self, leave: Leave) -> bool {
         self.shared.draining.store(true, Ordering::Relaxed);
         for worker in &self.workers {
             // One that has ended has nothing to drain.
-            let _ = worker.commands.send(Command::Drain(grace)).await;
+            let _ = worker.commands.send(Command::Drain(leave)).await;
         }
         let timeout = self.shared.plan.load().drain_timeout();
         let finished = tokio::time::timeout(timeout, self.shared.drained.notified())
@@ -267,80 +239,4 @@ impl Drop for Gateway {
         }
         self.shared.remove_files();
     }
-}
-
-fn access_log(config: &Config, clock: Clock) -> Result<Option<AccessLog>, StartError> {
-    let wanted = config.log.access.as_ref();
-    let opened = wanted.map(|wanted| {
-        AccessLog::open(wanted, clock).map_err(|error| StartError::Log {
-            log: "access",
-            path: wanted.path.clone(),
-            error,
-        })
-    });
-    opened.transpose()
-}
-
-fn spans(config: &Config) -> Result<Option<Spans>, StartError> {
-    let wanted = config.log.trace.as_ref();
-    wanted
-        .map(Spans::open)
-        .transpose()
-        .map_err(StartError::Trace)
-}
-
-fn receipts(config: &Config, clock: Clock) -> Result<Option<Arc<Receipts>>, StartError> {
-    let wanted = config.log.decision.as_ref();
-    let opened = wanted.map(|wanted| {
-        let opened = Receipts::open(wanted, clock).map(Arc::new);
-        opened.map_err(|error| StartError::Log {
-            log: "decision",
-            path: wanted.path.clone().unwrap_or_default(),
-            error,
-        })
-    });
-    opened.transpose()
-}
-
-fn clusters(
-    config: &Config,
-    site: &Arc<Site>,
-    tls: &TlsSettings,
-) -> Result<Vec<Arc<Cluster>>, StartError> {
-    let clusters = config.clusters.iter();
-    clusters
-        .map(|cluster| {
-            let made = Cluster::new(cluster.clone(), site, tls.cluster(&cluster.name), true);
-            made.map(Arc::new).map_err(|error| StartError::Duplicate {
-                cluster: Arc::clone(&cluster.name),
-                error,
-            })
-        })
-        .collect()
-}
-
-/// Binds all listeners, and deals their sockets out to the workers.
-fn listen(config: &Config, workers: usize) -> Result<(Vec<Arc<Door>>, Vec<Sockets>), StartError> {
-    let mut doors = Vec::with_capacity(config.listeners.len());
-    let mut by_worker: Vec<Sockets> = (0..workers).map(|_| Vec::new()).collect();
-    for wanted in &config.listeners {
-        let bound = bind_listener(wanted, workers)?;
-        for (own, socket) in by_worker.iter_mut().zip(bound.sockets) {
-            own.push((Arc::clone(&bound.door), socket));
-        }
-        doors.push(bound.door);
-    }
-    Ok((doors, by_worker))
-}
-
-/// Binds the sockets of a listener, one for each worker.
-pub(crate) fn bind_listener(
-    wanted: &config::Listener,
-    workers: usize,
-) -> Result<Bound, StartError> {
-    listener::bind(&wanted.address, workers).map_err(|error| StartError::Bind {
-        name: Arc::clone(&wanted.name),
-        address: wanted.address.clone(),
-        error,
-    })
 }

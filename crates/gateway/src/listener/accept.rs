@@ -53,7 +53,7 @@ impl DoorBell {
 pub(crate) async fn accept(
     worker: Rc<Worker>,
     mut entry: Entry,
-    socket: Acceptor,
+    socket: Rc<Acceptor>,
     bell: Rc<DoorBell>,
 ) {
     let door = Arc::clone(entry.listener.door());
@@ -88,7 +88,9 @@ pub(crate) async fn accept(
     }
     // Closing the socket would reset the connections of those who are in its queue, with requests in
     // them.
-    socket.take_the_last(|(stream, peer)| welcome(&worker, &entry, &door, stream, peer));
+    if let Some(socket) = Rc::into_inner(socket) {
+        socket.take_the_last(|(stream, peer)| welcome(&worker, &entry, &door, stream, peer));
+    }
 }
 
 /// The client was gone before it was accepted: nothing to wait for.

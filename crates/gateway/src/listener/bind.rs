@@ -14,7 +14,7 @@ use super::socket_file::SocketFile;
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// What was bound: the door, and a socket of it for each worker.
+/// What was bound: the door, and sockets of it, at least one for each worker.
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) door: Arc<Door>,

@@ -2,7 +2,7 @@
 //! those who came through it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use evenkeel_config::ListenAddress;
 
@@ -15,6 +15,7 @@ pub(crate) struct Door {
     /// Where it listens.
     pub(super) bound: ListenAddress,
     file: Option<SocketFile>,
+    given_away: AtomicBool,
     connections: AtomicUsize,
     turned_away: [AtomicU64; TurnedAway::ALL.len()],
 }
@@ -59,6 +60,7 @@ impl Door {
         Self {
             bound,
             file,
+            given_away: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
             turned_away: Default::default(),
         }
@@ -79,11 +81,28 @@ impl Door {
         self.turned_away[why as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the file of a unix socket away.
+    /// Takes the file of a unix socket away, if it is ours.
     pub(crate) fn remove_file(&self) {
-        if let Some(file) = &self.file {
+        if let Some(file) = &self.file
+            && !self.given_away.load(Ordering::Relaxed)
+        {
             file.remove();
         }
+    }
+
+    /// Whether the file of a unix socket is ours, to be taken away at the end.
+    pub(crate) fn owns_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The file is another process's from now on.
+    pub(crate) fn give_file_away(&self) {
+        self.given_away.store(true, Ordering::Relaxed);
+    }
+
+    /// Those who were not let in, by reason.
+    pub(crate) fn figures(&self) -> Vec<(&'static str, Vec<&AtomicU64>)> {
+        vec![("turned_away", self.turned_away.iter().collect())]
     }
 
     /// Counts a connection, unless there are `most` already or the process has no descriptor to

@@ -3,6 +3,7 @@
 mod accept;
 mod bind;
 mod door;
+mod inherit;
 mod socket;
 mod socket_file;
 
@@ -19,6 +20,8 @@ pub(crate) use accept::{DoorBell, RETRY_AFTER, accept};
 pub(crate) use bind::{Bound, bind};
 pub use door::TurnedAway;
 pub(crate) use door::{Door, Seat};
+pub(crate) use inherit::Inheritance;
+pub use inherit::InheritedSocket;
 pub(crate) use socket::{Acceptor, BoundSocket};
 
 /// A listener as one version of the configuration has it.

@@ -3,6 +3,7 @@
 use std::future::Future as _;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -33,6 +34,14 @@ impl Acceptor {
         match socket {
             BoundSocket::Tcp(socket) => TcpListener::from_std(socket).map(Self::Tcp),
             BoundSocket::Unix(socket) => UnixListener::from_std(socket).map(Self::Unix),
+        }
+    }
+
+    /// Another hold on the same socket, for another process.
+    pub(crate) fn lend(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Tcp(socket) => socket.as_fd().try_clone_to_owned(),
+            Self::Unix(socket) => socket.as_fd().try_clone_to_owned(),
         }
     }
 

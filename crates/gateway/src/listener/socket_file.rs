@@ -31,15 +31,24 @@ impl SocketFile {
         make_way(path)?;
         let first = UnixListener::bind(path)?;
         first.set_nonblocking(true)?;
-        let file = Self {
-            path: Arc::clone(path),
-            identity: identity(path)?,
-            _hold: hold(path),
-        };
+        let file = Self::adopt(path)?;
         let more = (1..count).map(|_| first.try_clone());
         let mut sockets = more.collect::<io::Result<Vec<UnixListener>>>()?;
         sockets.push(first);
         Ok((file, sockets))
+    }
+
+    /// Takes over the file of a socket that another process bound.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there.
+    pub(super) fn adopt(path: &Arc<Path>) -> io::Result<Self> {
+        Ok(Self {
+            path: Arc::clone(path),
+            identity: identity(path)?,
+            _hold: hold(path),
+        })
     }
 
     /// Takes the file away, unless it is not ours any more.

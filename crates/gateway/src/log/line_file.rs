@@ -119,6 +119,11 @@ impl LineFile {
         }))
     }
 
+    /// Counts lines that the process before this one dropped.
+    pub(crate) fn add_dropped(&self, lines: u64) {
+        self.state.dropped.fetch_add(lines, Ordering::Relaxed);
+    }
+
     /// How many lines were dropped.
     #[must_use]
     pub fn dropped(&self) -> u64 {

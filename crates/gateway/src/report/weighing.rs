@@ -6,6 +6,7 @@ use std::sync::Arc;
 use evenkeel_config as config;
 use evenkeel_core::{
     DynamicWeights, FULL_WEIGHT, Membership, Nanos, Observation, Serial, Signal, WeightLaw,
+    WeightMemory,
 };
 
 /// The weights of a cluster as they follow, and when they are worked out next.
@@ -70,6 +71,34 @@ impl Weighing {
     /// The endpoint came back as another one.
     pub(crate) fn forget(&mut self, serial: Serial) {
         self.weights.forget(serial);
+    }
+
+    /// What is known of each endpoint.
+    pub(crate) fn remember(&self, membership: &Membership) -> BTreeMap<Arc<str>, WeightMemory> {
+        let records = membership.records();
+        records
+            .filter_map(|(endpoint, serial)| {
+                Some((endpoint.shared_id(), self.weights.remember(serial)?))
+            })
+            .collect()
+    }
+
+    /// Goes on with what was known under the same law.
+    pub(crate) fn recall(
+        &mut self,
+        membership: &Membership,
+        mut memory: BTreeMap<Arc<str>, WeightMemory>,
+    ) {
+        for (endpoint, serial) in membership.records() {
+            if let Some(known) = memory.remove(endpoint.id()) {
+                self.weights.recall(serial, known);
+            }
+        }
+    }
+
+    /// The word for the law.
+    pub(crate) fn law(&self) -> &'static str {
+        self.settings.rules.law.as_str()
     }
 
     pub(crate) fn factor(&self, serial: Serial) -> u16 {

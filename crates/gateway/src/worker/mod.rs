@@ -24,7 +24,7 @@ use crate::span::SpanWriter;
 
 pub(crate) use cluster::{ClusterWorker, WorkerView};
 pub(crate) use plan::{Entry, WorkerPlan};
-pub(crate) use run::{Command, Sockets, WorkerHandle, spawn};
+pub(crate) use run::{Command, Leave, Sockets, WorkerHandle, spawn};
 pub(crate) use shadows::ShadowLeases;
 
 /// Makes the ids of spans differ between workers, and from what else is drawn.

@@ -1,6 +1,7 @@
 //! The thread of a worker.
 
-use std::rc::Rc;
+use std::os::fd::OwnedFd;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,12 +39,24 @@ pub(crate) enum Command {
     /// Goes by another plan, and answers once it does: new doors are open, those that the plan has
     /// not are closed.
     Adopt(Arc<Plan>, Sockets, oneshot::Sender<()>),
-    /// Accepts for so long, closes connections after their answer, and ends when the last one has.
-    Drain(Duration),
+    /// Accepts for so long, closes connections after their answer and those without a request after the
+    /// grace, and ends when the last one has.
+    Drain(Leave),
+    /// Answers with another hold on each socket on which it accepts.
+    Lend(oneshot::Sender<Vec<(Arc<Door>, OwnedFd)>>),
     /// Answers once every decision that was under way is made.
     Settle(oneshot::Sender<()>),
     /// Ends now.
     Stop,
+}
+
+/// How a worker leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leave {
+    /// For how long it accepts.
+    pub(crate) accepting: Duration,
+    /// For how long connections without a request are kept, at least as long.
+    pub(crate) grace: Duration,
 }
 
 /// The control side's hold on a worker.
@@ -104,11 +117,15 @@ async fn run(worker: Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<
             Command::Adopt(plan, sockets, done) => {
                 adopt(&worker, &mut accepting, plan, sockets, done);
             }
-            Command::Drain(grace) => {
+            Command::Drain(leave) => {
                 worker.draining.set(true);
                 let worker = Rc::clone(&worker);
                 let accepting = std::mem::take(&mut accepting);
-                tokio::task::spawn_local(async move { drain(&worker, accepting, grace).await });
+                tokio::task::spawn_local(async move { drain(&worker, accepting, leave).await });
+            }
+            Command::Lend(lent) => {
+                // Whoever asked may have stopped waiting.
+                let _ = lent.send(lend(&accepting));
             }
             Command::Settle(done) => {
                 worker.refresh();
@@ -124,6 +141,7 @@ async fn run(worker: Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<
 struct Accepting {
     door: Arc<Door>,
     bell: Rc<DoorBell>,
+    socket: Weak<Acceptor>,
     task: JoinHandle<()>,
 }
 
@@ -136,13 +154,29 @@ impl Accepting {
             .inspect_err(|error| tracing::error!(listener = name, %error, "cannot accept"))
             .ok()?;
         let bell = Rc::<DoorBell>::default();
+        let socket = Rc::new(socket);
+        let lent = Rc::downgrade(&socket);
         let accept = listener::accept(Rc::clone(worker), entry, socket, Rc::clone(&bell));
         Some(Self {
             door,
             bell,
+            socket: lent,
             task: tokio::task::spawn_local(accept),
         })
     }
+}
+
+/// Another hold on each socket on which is accepted.
+fn lend(accepting: &[Accepting]) -> Vec<(Arc<Door>, OwnedFd)> {
+    let open = accepting
+        .iter()
+        .filter_map(|open| Some((&open.door, open.socket.upgrade()?)));
+    let lent = open.filter_map(|(door, socket)| {
+        let lent = socket.lend();
+        let lent = lent.inspect_err(|error| tracing::error!(%error, "cannot lend a socket"));
+        Some((Arc::clone(door), lent.ok()?))
+    });
+    lent.collect()
 }
 
 fn adopt(
@@ -177,12 +211,13 @@ fn adopt(
 /// Keeps accepting for a while, since whoever sends requests learns late that we leave. Kept
 /// connections get that while too: closed at once, some would be under a request on its way, and an
 /// answer that says so ends them without loss.
-async fn drain(worker: &Worker, accepting: Vec<Accepting>, grace: Duration) {
-    tokio::time::sleep(grace).await;
+async fn drain(worker: &Worker, accepting: Vec<Accepting>, leave: Leave) {
+    tokio::time::sleep(leave.accepting).await;
     for open in accepting {
         open.bell.close();
     }
-    tokio::time::sleep(LAST_CALL.min(grace)).await;
+    let rest = leave.grace.saturating_sub(leave.accepting);
+    tokio::time::sleep(rest.max(LAST_CALL.min(leave.grace))).await;
     worker.closing.set(true);
     worker.alarms.wake_all();
     while worker.connections.get() > 0 {
