@@ -246,7 +246,7 @@ impl<C: Connect, R, Req> Fast<C, R, Req> {
     {
         if self.session.cluster.shared.settings.repeats() {
             self.idempotent = self.rules.is_idempotent(call);
-            self.copy = self.idempotent.then(|| self.rules.copy(call)).flatten();
+            self.copy = self.rules.copy(call);
         }
     }
 }

@@ -19,3 +19,10 @@ pub(crate) fn now() -> Nanos {
 pub(crate) fn duration(span: Nanos) -> Duration {
     Duration::from_nanos(span.0)
 }
+
+/// The time of day, for people to read: nothing is decided by it.
+#[cfg(feature = "receipts")]
+#[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
+pub(crate) fn time_of_day() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}

@@ -50,15 +50,24 @@ mod clock;
 mod cluster;
 mod connect;
 mod counters;
+pub mod discovery;
 mod error;
 #[cfg(feature = "hyper")]
 pub mod http;
 mod layer;
 mod lease;
 mod local;
+#[cfg(feature = "tracing")]
+pub mod log;
 mod long;
 pub mod observe;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 mod race;
+#[cfg(feature = "receipts")]
+pub mod receipts;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
 mod rules;
 mod session;
 mod settings;
@@ -70,6 +79,12 @@ mod upkeep;
 mod view;
 
 pub use evenkeel_core as core;
+/// Sources of lists of endpoints.
+#[cfg(feature = "discovery")]
+pub mod sources {
+    pub use evenkeel_config::{DiscoverySource, DnsNames, DnsRecord};
+    pub use evenkeel_discovery::{Fault, Source, SourceError};
+}
 
 pub use balance::{Balance, Call};
 #[cfg(feature = "http")]

@@ -57,9 +57,10 @@ where
         R: Rules<Req, S::Response, S::Error>,
     {
         let settings = &session.cluster.shared.settings;
-        let idempotent = settings.repeats() && rules.is_idempotent(&call);
-        let copy = idempotent.then(|| rules.copy(&call)).flatten();
-        let hedge = settings.retry.hedge_after.filter(|_| copy.is_some());
+        let idempotent = rules.is_idempotent(&call);
+        let copy = settings.repeats().then(|| rules.copy(&call)).flatten();
+        let may_hedge = idempotent && copy.is_some();
+        let hedge = settings.retry.hedge_after.filter(|_| may_hedge);
         let mut race = Self {
             runners: Vec::with_capacity(2),
             copy,

@@ -33,7 +33,6 @@ mod report;
 mod route;
 mod span;
 mod stream;
-mod timestamp;
 mod tls;
 mod upstream;
 mod worker;
@@ -45,11 +44,11 @@ pub use cluster::{
     ShadowReport, ShadowShare, Sheds, Totals,
 };
 pub use decision::{Condition, Kept, Next, NotACondition, Receipts, Wanted};
+pub use evenkeel_receipts::{parse_rfc3339, rfc3339};
 pub use event::{Event, EventKind, Events, Missed, Subscription};
 pub use handover::{Counts, Inherited, LentSocket, Memory};
 pub use lifecycle::{Control, EndpointExists, Gateway, NothingHeld, Prepared, StartError, Task};
 pub use listener::{InheritedSocket, Listener, TurnedAway};
 pub use log::LineFile;
 pub use reload::{Changes, Difference, OperatorChanges, ReloadError};
-pub use timestamp::{parse_rfc3339, rfc3339};
 pub use tls::TlsError;

@@ -12,11 +12,15 @@
 mod decision;
 mod json;
 mod read;
+mod sample;
 mod snapshot;
+mod timestamp;
 mod verify;
 
 pub use decision::{DecisionLine, Outcome};
 pub use json::{put_string, put_unsigned};
 pub use read::{LineError, RecordedDecision, RecordedSnapshot};
+pub use sample::Sample;
 pub use snapshot::SnapshotLine;
+pub use timestamp::{clf, parse_rfc3339, rfc3339};
 pub use verify::{Difference, StrategyCount, Verifier};

@@ -133,6 +133,10 @@ where
     }
 
     fn copy(&self, call: &Request<B>) -> Option<Request<B>> {
+        // What was not sent comes back by itself.
+        if !is_idempotent(call.method()) {
+            return None;
+        }
         let mut copy = Request::new(K::copy(call.body())?);
         *copy.method_mut() = call.method().clone();
         *copy.uri_mut() = call.uri().clone();

@@ -15,6 +15,8 @@ use crate::lease::CallLease;
 pub use self::grpc::Grpc;
 #[cfg(feature = "http")]
 pub use self::http::{Copied, CopyBody, Http, RouteKey, Streamed};
+#[cfg(feature = "reqwest")]
+pub(crate) use self::http::{is_idempotent, is_refused, judge_status};
 pub use plain::Plain;
 
 /// What a balancer has to know of calls and answers, and cannot know by itself.
@@ -49,8 +51,8 @@ pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
         false
     }
 
-    /// A copy of a call that can be sent again; none: there is no copying it. Asked before an idempotent call
-    /// is sent, where there may be retries.
+    /// A copy of a call that can be sent again; none: there is none. Asked before a call is sent, where there may
+    /// be retries. That of a call that is not idempotent serves only if there was no connection.
     fn copy(&self, call: &Req) -> Option<Req> {
         let _ = call;
         None

@@ -1,8 +1,10 @@
 //! The client library, judged by what endpoints get and callers see.
 
+mod adaptors;
 mod balance;
 mod cancellation;
 mod endpoints;
+mod examples;
 mod http;
 mod queue;
 mod retries;

@@ -3,7 +3,7 @@
 use super::escape::{quoted, write};
 use super::json::Millis;
 use super::line::{Attempt, Line};
-use crate::timestamp::clf;
+use evenkeel_receipts::clf;
 
 /// Appends a line, without its line feed.
 pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {

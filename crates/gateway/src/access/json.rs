@@ -4,7 +4,7 @@ use evenkeel_core::Nanos;
 
 use super::escape::{json_string, write};
 use super::line::{Attempt, Line};
-use crate::timestamp::rfc3339;
+use evenkeel_receipts::rfc3339;
 
 /// Appends a line, without its line feed.
 pub(super) fn write_line(line: &Line<'_>, out: &mut Vec<u8>) {

@@ -15,4 +15,4 @@ mod writer;
 pub(crate) use line::Attempt;
 pub(crate) use line::{Line, Source};
 pub(crate) use notes::{Ending, Noted, Notes};
-pub(crate) use writer::{AccessLog, AccessWriter, Sample};
+pub(crate) use writer::{AccessLog, AccessWriter};

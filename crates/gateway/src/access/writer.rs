@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use evenkeel_config::{self as config, AccessFormat};
-use evenkeel_core::hash::{Algorithm, Hasher};
+use evenkeel_receipts::Sample;
 
 use super::line::Line;
 use super::{combined, json};
@@ -67,43 +67,5 @@ impl AccessWriter {
     /// Hands over what has come together, to be called a few times a second.
     pub(crate) fn flush(&self) {
         self.lines.borrow_mut().flush();
-    }
-}
-
-/// A share of all requests, by the hash of their id.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
-    /// Hashes below are taken.
-    below: u64,
-    all: bool,
-}
-
-impl Sample {
-    pub(crate) fn new(share: f64) -> Self {
-        Self {
-            // 2^64; more saturates.
-            below: (share * 18_446_744_073_709_551_616.0) as u64,
-            all: share >= 1.0,
-        }
-    }
-
-    pub(crate) fn takes(self, request_id: &str) -> bool {
-        self.all || Hasher::new(Algorithm::Xxh3, 0).hash(request_id.as_bytes()) < self.below
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_of_the_ids_is_taken() {
-        let taken = |share| {
-            let sample = Sample::new(share);
-            let ids = (0..10_000).map(|number: u32| number.to_string());
-            ids.filter(|id| sample.takes(id)).count()
-        };
-        assert_eq!((taken(0.0), taken(1.0)), (0, 10_000));
-        assert!((2_700..3_300).contains(&taken(0.3)), "{}", taken(0.3));
     }
 }

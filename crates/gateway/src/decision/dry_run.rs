@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::time_of_day;
 use crate::cluster::{Cluster, View};
-use crate::timestamp::rfc3339;
+use evenkeel_receipts::rfc3339;
 
 impl Cluster {
     /// What would be decided at `now` for a request with this key, as a receipt with every endpoint:

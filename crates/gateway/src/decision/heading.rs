@@ -5,7 +5,7 @@ use evenkeel_receipts::SnapshotLine;
 use crate::clock::time_of_day;
 use crate::cluster::View;
 use crate::log::Heading;
-use crate::timestamp::rfc3339;
+use evenkeel_receipts::rfc3339;
 
 impl Heading for View {
     fn key(&self) -> u64 {

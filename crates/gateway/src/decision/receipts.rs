@@ -8,9 +8,9 @@ use evenkeel_config::DecisionLog;
 use evenkeel_core::unpoisoned;
 
 use super::watch::Watches;
-use crate::access::Sample;
 use crate::clock::Clock;
 use crate::log::LineFile;
+use evenkeel_receipts::Sample;
 
 /// A receipt that was kept.
 #[derive(Debug)]

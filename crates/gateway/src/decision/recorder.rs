@@ -13,7 +13,7 @@ use super::watch::Watch;
 use crate::clock::{duration, time_of_day};
 use crate::cluster::View;
 use crate::log::{Heading, LineWriter};
-use crate::timestamp::rfc3339;
+use evenkeel_receipts::rfc3339;
 
 /// How many receipts a second a worker keeps that the sample did not choose.
 const UNSAMPLED_MAX: u32 = 1_000;

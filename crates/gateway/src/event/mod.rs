@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use serde::{Serialize, Serializer};
 
-use crate::timestamp::rfc3339;
+use evenkeel_receipts::rfc3339;
 
 pub use feed::{Events, Missed, Subscription};
 

@@ -14,9 +14,9 @@ use tokio::time::{sleep, timeout};
 
 use super::SpanWriter;
 use super::encode::Sender;
-use crate::access::Sample;
 use crate::notify::place;
 use crate::probe::{call, open};
+use evenkeel_receipts::Sample;
 
 /// How many batches may wait, over all workers: with their usual size some 2 MiB.
 const WAITING_MAX: usize = 64;

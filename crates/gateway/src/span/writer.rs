@@ -9,7 +9,8 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::encode::write_request;
 use super::post::{Batch, Outbox};
 use super::{Context, Parent};
-use crate::access::{Line, Sample};
+use crate::access::Line;
+use evenkeel_receipts::Sample;
 
 /// How many bytes of spans are handed over at once, about.
 const BATCH_BYTES: usize = 32 * 1024;

@@ -18,7 +18,8 @@ pub fn rfc3339(time: SystemTime) -> String {
 }
 
 /// As the common log format has it, `31/Jan/2026:23:59:59 +0000`.
-pub(crate) fn clf(time: SystemTime) -> String {
+#[must_use]
+pub fn clf(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let seconds = since.as_secs();
     let (year, month, day) = civil(seconds / 86_400);
