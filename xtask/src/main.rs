@@ -6,6 +6,7 @@
 mod bench;
 mod dashboard;
 mod demo;
+mod fresh;
 mod install;
 mod outside;
 mod process;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
 
 use crate::dashboard;
+use crate::fresh;
 use crate::outside;
 use crate::process::{self, answers, cargo, command, debug_binary, target};
 use crate::soak;
@@ -73,6 +74,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "traces",
         run: outside::traces,
+    },
+    Step {
+        name: "fresh-crate",
+        run: fresh::run,
     },
     Step {
         name: "dashboard",

@@ -85,6 +85,21 @@ async fn the_example_that_blocks() {
 }
 
 #[tokio::test]
+async fn the_example_with_a_strategy_of_ones_own() {
+    let printed = run("own_strategy", &[]).await;
+    assert!(lines(&printed, ": holds") > 10, "{printed}");
+    let got = |id: &str| {
+        let line = printed
+            .lines()
+            .find(|line| line.starts_with(&format!("{id} got ")));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+    };
+    let (a, b) = (got("a").expect("a count"), got("b").expect("a count"));
+    assert_eq!(a + b, 4_000);
+    assert!((900..1_100).contains(&a), "a quarter: {a}");
+}
+
+#[tokio::test]
 async fn the_example_with_tonic() {
     let mut addresses: Vec<String> = Vec::new();
     for _ in 0..3 {
