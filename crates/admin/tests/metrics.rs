@@ -38,7 +38,7 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_build_info", "gauge", 1),
             ("evenkeel_config_reloads_total", "counter", 2),
             ("evenkeel_connections", "gauge", 1),
-            ("evenkeel_connections_rejected_total", "counter", 4),
+            ("evenkeel_connections_rejected_total", "counter", 5),
             (
                 "evenkeel_decision_duration_seconds",
                 "histogram",

@@ -180,10 +180,7 @@ impl AsyncWrite for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => stream.poll_shutdown(cx),
-            Self::Incoming(stream) => {
-                stream.shut_down();
-                Poll::Ready(Ok(()))
-            }
+            Self::Incoming(stream) => Poll::Ready(stream.shut_down()),
             // A stream ends with its request.
             Self::Outgoing(_) => Poll::Ready(Ok(())),
             Self::Taken => Poll::Ready(Err(taken())),

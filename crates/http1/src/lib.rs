@@ -85,8 +85,8 @@ pub use crate::field::{Field, Fields};
 pub use crate::framing::Framing;
 #[doc(hidden)]
 pub use crate::fuzz::{
-    Exchange, Sent, check_every_split, fuzz_chunked_body, fuzz_exchange, fuzz_request_head,
-    fuzz_response_head, split_input,
+    Exchange, Sent, check_every_split, fuzz_chunked_body, fuzz_composed, fuzz_exchange,
+    fuzz_request_head, fuzz_response_head, split_input,
 };
 pub use crate::gateway_reply::{CONTINUE, GatewayReply, gateway_redirect, gateway_reply};
 pub use crate::limits::{HEADERS_MAX, Limits, Slots};

@@ -4,7 +4,8 @@
 mod inputs;
 
 use evenkeel_http1::{
-    check_every_split, fuzz_chunked_body, fuzz_exchange, fuzz_request_head, fuzz_response_head,
+    check_every_split, fuzz_chunked_body, fuzz_composed, fuzz_exchange, fuzz_request_head,
+    fuzz_response_head,
 };
 use inputs::corpus;
 use std::fs;
@@ -35,6 +36,12 @@ fn response_heads_keep_their_promises() {
 #[test]
 fn chunked_bodies_keep_their_promises() {
     run("chunked_body", fuzz_chunked_body);
+}
+
+/// F06: heads of HTTP/2 stay one head on their way into HTTP/1.
+#[test]
+fn f06_heads_of_http2_keep_their_promises() {
+    run("composed", fuzz_composed);
 }
 
 #[test]

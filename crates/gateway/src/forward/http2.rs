@@ -13,6 +13,7 @@ use http::Request;
 
 use super::client::Client;
 use crate::http2::{CONNECTION_WINDOW, Incoming, SEND_BUFFER, STREAM_WINDOW, Streams, Wire};
+use crate::listener::TurnedAway;
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
 
@@ -46,7 +47,9 @@ async fn run(mut client: Client) {
     driver.rest();
     while let Some((request, respond)) = poll_fn(|cx| driver.poll(cx)).await {
         driver.client.refresh();
-        if let Some(stream) = Incoming::accept(request, respond, &driver.streams) {
+        let worker = &driver.client.worker;
+        let draw = |parts| worker.draw(parts);
+        if let Some(stream) = Incoming::accept(request, respond, &driver.streams, draw) {
             tokio::task::spawn_local(driver.client.on_stream(stream).run());
         }
     }
@@ -66,14 +69,24 @@ async fn shake_hands(client: &mut Client) -> Option<Connection<Wire, Bytes>> {
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buffer_size(SEND_BUFFER)
         .max_pending_accept_reset_streams(RESETS_UNSEEN_MAX)
-        .max_local_error_reset_streams(Some(FORCED_RESETS_MAX));
+        .max_local_error_reset_streams(Some(FORCED_RESETS_MAX))
+        .enable_connect_protocol();
     client.alarm.set(client.listener().header_timeout);
     let mut shaking = builder.handshake(Wire::new(inbox, stream));
     poll_fn(|cx| match Pin::new(&mut shaking).poll(cx) {
-        Poll::Ready(result) => Poll::Ready(result.ok()),
+        Poll::Ready(result) => {
+            Poll::Ready(result.inspect_err(|error| note_misuse(client, error)).ok())
+        }
         Poll::Pending => client.alarm.poll_due(cx).map(|()| None),
     })
     .await
+}
+
+/// Counts a connection that the library ends for what its client did.
+fn note_misuse(client: &Client, error: &h2::Error) {
+    if error.is_library() {
+        client.listener().door().turn_away(TurnedAway::Http2);
+    }
 }
 
 /// What becomes of a connection.
@@ -105,12 +118,16 @@ impl Driver {
         self.streams.watch(cx);
         loop {
             if self.state != State::Ended && self.streams.are_abused() {
+                self.client.listener().door().turn_away(TurnedAway::Http2);
                 self.end(Reason::ENHANCE_YOUR_CALM);
             }
             match self.connection.poll_accept(cx) {
                 Poll::Ready(Some(Ok(_))) if self.state == State::Ended => {}
                 Poll::Ready(Some(Ok(next))) => return Poll::Ready(Some(next)),
                 Poll::Ready(Some(Err(error))) => {
+                    if self.state != State::Ended {
+                        note_misuse(&self.client, &error);
+                    }
                     let (peer, name) = (&self.client.peer, self.client.listener().name());
                     tracing::debug!(listener = name, %peer, %error, "connection broken");
                     return Poll::Ready(None);

@@ -23,6 +23,8 @@ pub(super) struct BodyReader {
     told: usize,
     data: Bytes,
     next: Next,
+    /// Nothing behind the head is read yet.
+    is_held: bool,
 }
 
 /// What comes behind the data in hand.
@@ -43,7 +45,13 @@ impl BodyReader {
             told: 0,
             data: Bytes::new(),
             next: Next::Data,
+            is_held: false,
         }
+    }
+
+    /// Keeps back what comes behind the head, or lets it go.
+    pub(super) fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// Nothing more is read.
@@ -108,6 +116,8 @@ impl BodyReader {
             return Poll::Ready(Ok(()));
         }
         match self.next {
+            // Whoever writes lets it go, and reads then.
+            Next::Data if self.is_held => return Poll::Pending,
             Next::Data => match ready!(self.body.poll_data(cx)) {
                 Some(Ok(data)) if data.is_empty() => {}
                 Some(Ok(data)) => {

@@ -35,6 +35,14 @@ impl BodyWriter {
         self.done
     }
 
+    /// Ends the stream, if it has not ended.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.done, true) {
+            self.send.send_data(Bytes::new(), true).map_err(broken)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn stream(&mut self) -> &mut SendStream<Bytes> {
         &mut self.send
     }

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use evenkeel_http1::{Asked, Encoding, Pseudo, Reject, ResponseHead, Slots, compose_request};
+use evenkeel_http1::{
+    Asked, BodyDecoder, Encoding, Framing, Pseudo, ResponseHead, Slots, compose_request,
+};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::request::Parts;
@@ -14,7 +16,10 @@ use tokio::io::ReadBuf;
 
 use super::body_reader::BodyReader;
 use super::body_writer::{BodyWriter, ends_with_head};
-use super::{OWN_HEADS, Streams, broken, fields, invalid};
+use super::{OWN_HEADS, Streams, broken, connect, fields, invalid};
+
+/// The status of an answer that changes the protocol.
+const SWITCHED: u16 = 101;
 
 /// A stream of a client.
 #[derive(Debug)]
@@ -24,42 +29,52 @@ pub(crate) struct Incoming {
     /// What has come of the head of the answer.
     head: Vec<u8>,
     asked: Asked,
+    /// The stream speaks another protocol.
+    is_switched: bool,
     /// Behind the head.
     answer: Option<BodyWriter>,
     streams: Rc<Streams>,
 }
 
 impl Incoming {
-    /// Takes a stream over; none if its request breaks the rules, and the stream is reset then.
+    /// Takes a stream over; none if its request breaks the rules, and the stream is reset then. `draw` draws
+    /// below a number.
     pub(crate) fn accept(
         request: Request<RecvStream>,
         mut respond: SendResponse<Bytes>,
         streams: &Rc<Streams>,
+        draw: impl Fn(u32) -> u32,
     ) -> Option<Self> {
         let (parts, body) = request.into_parts();
         let has_body = !body.is_end_stream();
+        let becomes_another = connect::protocol(&parts).is_some();
         let mut head = Vec::with_capacity(512);
-        if let Err(reject) = compose(&parts, has_body, &mut head) {
-            tracing::debug!(reason = %reject, "stream refused");
+        if let Err(why) = compose(&parts, has_body, draw, &mut head) {
+            tracing::debug!(reason = why, "stream refused");
             respond.send_reset(Reason::PROTOCOL_ERROR);
             streams.note(false);
             return None;
         }
         let length_known = parts.headers.contains_key(http::header::CONTENT_LENGTH);
         let encoding = match (has_body, length_known) {
+            _ if becomes_another => Encoding::Identity,
             (false, _) => Encoding::None,
             (true, true) => Encoding::Identity,
             (true, false) => Encoding::Chunked,
         };
         streams.begin();
+        let mut request = BodyReader::new(head, body, encoding);
+        // What comes before the protocol has changed is nothing that a request could be made of.
+        request.hold(becomes_another);
         Some(Self {
-            request: BodyReader::new(head, body, encoding),
+            request,
             respond,
             head: Vec::new(),
             asked: Asked {
                 head: parts.method == Method::HEAD,
-                upgrade: false,
+                upgrade: becomes_another,
             },
+            is_switched: false,
             answer: None,
             streams: Rc::clone(streams),
         })
@@ -86,9 +101,16 @@ impl Incoming {
         self.request.has_some()
     }
 
-    /// Nothing more is read: what the client still sends is not wanted.
-    pub(crate) fn shut_down(&mut self) {
-        self.request.stop();
+    /// Nothing more is said: where bytes go in both directions the other one goes on, and elsewhere what the
+    /// client still sends is not wanted.
+    pub(crate) fn shut_down(&mut self) -> io::Result<()> {
+        match &mut self.answer {
+            Some(answer) if self.is_switched => answer.finish(),
+            _ => {
+                self.request.stop();
+                Ok(())
+            }
+        }
     }
 
     /// Takes the next bytes of the answer.
@@ -125,13 +147,29 @@ impl Incoming {
         fields::of_head(head.fields(), response.headers_mut());
         if head.is_interim() {
             self.respond.send_informational(response).map_err(broken)?;
-        } else {
-            let mut decoder = head.body_decoder();
-            let (ends, more) = ends_with_head(&mut decoder, &data[taken..]);
-            let send = self.respond.send_response(response, ends).map_err(broken)?;
-            self.answer = Some(BodyWriter::new(send, decoder, ends));
-            taken += more;
+            self.head.clear();
+            return Ok(taken);
         }
+        let mut decoder = head.body_decoder();
+        if self.asked.upgrade {
+            self.is_switched = head.status == SWITCHED;
+            if self.is_switched {
+                connect::answer(&mut response);
+                decoder = BodyDecoder::new(Framing::UntilClose);
+                self.request.hold(false);
+            } else if response.status().is_success() {
+                return Err(io::Error::other("success without another protocol"));
+            } else {
+                self.request.stop();
+            }
+        }
+        let (ends, more) = match self.is_switched {
+            true => (false, 0),
+            false => ends_with_head(&mut decoder, &data[taken..]),
+        };
+        let send = self.respond.send_response(response, ends).map_err(broken)?;
+        self.answer = Some(BodyWriter::new(send, decoder, ends));
+        taken += more;
         self.head.clear();
         Ok(taken)
     }
@@ -149,7 +187,12 @@ impl Drop for Incoming {
 }
 
 /// Writes the head of a request in the bytes of HTTP/1.
-fn compose(parts: &Parts, has_body: bool, head: &mut Vec<u8>) -> Result<(), Reject> {
+fn compose(
+    parts: &Parts,
+    has_body: bool,
+    draw: impl Fn(u32) -> u32,
+    head: &mut Vec<u8>,
+) -> Result<(), String> {
     let target = parts.uri.path_and_query();
     let pseudo = Pseudo {
         method: parts.method.as_str(),
@@ -163,5 +206,9 @@ fn compose(parts: &Parts, has_body: bool, head: &mut Vec<u8>) -> Result<(), Reje
     let fields: Vec<_> = fields
         .map(|(name, value)| (name.as_str(), value.as_bytes()))
         .collect();
-    compose_request(&pseudo, fields.iter().copied(), has_body, head)
+    match connect::protocol(parts) {
+        Some(protocol) => connect::compose(&pseudo, &fields, protocol, draw, head),
+        None => compose_request(&pseudo, fields.iter().copied(), has_body, head)
+            .map_err(|reject| reject.to_string()),
+    }
 }

@@ -8,6 +8,7 @@
 
 mod body_reader;
 mod body_writer;
+mod connect;
 mod fields;
 mod incoming;
 mod outgoing;

@@ -32,15 +32,19 @@ pub enum TurnedAway {
     ProxyHeader,
     /// The handshake of TLS failed.
     Handshake,
+    /// It was ended for what its client did on HTTP/2: streams given up by the hundred, heads without end, frames
+    /// that break the protocol.
+    Http2,
 }
 
 impl TurnedAway {
     /// All reasons.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Limit,
         Self::Descriptors,
         Self::ProxyHeader,
         Self::Handshake,
+        Self::Http2,
     ];
 
     /// The label value.
@@ -51,6 +55,7 @@ impl TurnedAway {
             Self::Descriptors => "descriptors",
             Self::ProxyHeader => "proxy_header",
             Self::Handshake => "tls_handshake",
+            Self::Http2 => "http2",
         }
     }
 }

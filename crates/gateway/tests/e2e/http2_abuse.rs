@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evenkeel_gateway::TurnedAway;
 use evenkeel_testkit::{Act, Answer, Gateway, Upstream, eventually};
 
 use crate::http2_frames::{
@@ -33,6 +34,11 @@ fn flood(gateway: &Gateway, pace: Duration) -> u32 {
     sent
 }
 
+/// How many connections were ended for what their client did.
+fn ended_for_misuse(gateway: &Gateway) -> u64 {
+    gateway.control().listeners()[0].turned_away(TurnedAway::Http2)
+}
+
 #[test]
 fn f05_streams_that_are_opened_and_given_up_end_the_connection() {
     let upstream = Upstream::answering(|_| Answer::new().then(Act::Listen));
@@ -49,6 +55,7 @@ fn f05_streams_that_are_opened_and_given_up_end_the_connection() {
     eventually("nobody is asked any more", || {
         upstream.open_connections() == 0
     });
+    assert_eq!(ended_for_misuse(&gateway), 2);
     gateway.assert_idle();
 }
 
@@ -64,6 +71,7 @@ fn f05_a_head_without_end_ends_the_connection() {
         sent += 1;
     }
     assert!(sent < ROUNDS, "it was read on and on");
+    eventually("it is counted", || ended_for_misuse(&gateway) == 1);
     assert_eq!(upstream.bytes_received(), 0);
 }
 

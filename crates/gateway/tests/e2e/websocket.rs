@@ -14,7 +14,7 @@ use crate::noise;
 /// Larger than all messages of these tests.
 const MOST: usize = 32 << 20;
 
-fn config() -> Option<WebSocketConfig> {
+pub(crate) fn config() -> Option<WebSocketConfig> {
     let config = WebSocketConfig::default();
     Some(
         config
@@ -24,7 +24,7 @@ fn config() -> Option<WebSocketConfig> {
 }
 
 /// A server that sends every message back until its client closes.
-fn server() -> SocketAddr {
+pub(crate) fn server() -> SocketAddr {
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");
     thread::spawn(move || {

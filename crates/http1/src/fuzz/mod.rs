@@ -7,6 +7,7 @@
 //! Nothing here is API.
 
 mod chunked_body;
+mod composed;
 mod exchange;
 mod fields;
 mod pieces;
@@ -15,6 +16,7 @@ mod request_head;
 mod response_head;
 
 pub use self::chunked_body::fuzz_chunked_body;
+pub use self::composed::fuzz_composed;
 pub use self::exchange::{Exchange, Sent, check_every_split, fuzz_exchange, split_input};
 pub use self::request_head::fuzz_request_head;
 pub use self::response_head::fuzz_response_head;
