@@ -29,7 +29,10 @@ pub use load_check::impossible_load;
 pub use replay::{
     Answer, Interval, LogError, Question, Recorded, Row, answer_to_json, read_log, what_if,
 };
-pub use report::{Figures, Imbalance, Page, Picture, pictures, to_html, to_json};
+pub use report::{
+    Figures, Imbalance, Page, Picture, ResultRow, ResultTable, in_ms, latency_table, pictures,
+    spread_table, stage_tables, to_html, to_json,
+};
 pub use run::{CLAIRVOYANT, Comparison, Options, compare};
 pub use sweep::{Point, Sweep, SweepResult};
 pub use tally::{Counts, EndpointCounts, Happening, Histogram, Sample, StageCounts, Tally};

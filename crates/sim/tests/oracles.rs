@@ -433,3 +433,48 @@ fn detection(tally: &Tally, id: &str) -> f64 {
     };
     find(" is unhealthy") - find(": stands still")
 }
+
+/// The figures of the Prequal paper: below the allocation latency is that of the work alone, at 1.27 times it p99 by
+/// turns is at least ten times that of Prequal, which has no error up to 1.74 times.
+#[test]
+fn prequal_is_as_published() {
+    let built_in = evenkeel_sim::BuiltIn::find("prequal-ramp").expect("it is built in");
+    let mut scenario = built_in.scenario();
+    scenario.references = false;
+    scenario
+        .variants
+        .retain(|variant| variant.label != "least_request");
+    let evenkeel_config::Source::Open { stages, .. } = &mut scenario.load.source else {
+        panic!("its requests come from the world");
+    };
+    // What times out at 1.27 has begun to pile up before.
+    let times = |stage: &evenkeel_config::Stage| (stage.rate / 74.7).round() as u32;
+    stages.retain(|stage| [75, 114, 127, 174].contains(&times(stage)));
+    assert_eq!(stages.len(), 4);
+    scenario.load.amount =
+        evenkeel_config::Amount::Lasting(stages.iter().map(|one| one.lasting).sum());
+    let results = compare(
+        &scenario,
+        &Options {
+            seed: 1,
+            threads: 2,
+        },
+        &|_| {},
+    )
+    .results;
+    let [turns, prequal] = &results[..] else {
+        panic!("two results");
+    };
+    let ms = |tally: &Tally, stage: usize, share| {
+        tally.stages[stage].counts.latency.quantile(share).0 as f64 / 1e6
+    };
+    for tally in [turns, prequal] {
+        for (share, wanted) in [(0.5, 80.0), (0.9, 182.0), (0.99, 266.0), (0.999, 327.0)] {
+            near(&tally.label, ms(tally, 0, share), wanted, 0.03);
+        }
+    }
+    let (slow, fast) = (ms(turns, 2, 0.99), ms(prequal, 2, 0.99));
+    assert!(slow >= 10.0 * fast, "{slow} {fast}");
+    assert_eq!(prequal.counts.failed, 0);
+    assert!(turns.counts.failed > 0);
+}

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::serve::refused;
 use crate::exit::Failure;
 use crate::output::Format;
-use crate::simulation::{Progress, Text, claims_text};
+use crate::simulation::{Progress, claims_text, comparison_text};
 use crate::table::Table;
 use crate::{Outcome, output};
 
@@ -101,7 +101,7 @@ impl Sim {
         match self.format {
             Format::Json => output::print_json(&to_json(named, &comparison))?,
             Format::Text => {
-                let text = Text::new(named, &scenario, &comparison).render();
+                let text = comparison_text(named, &scenario, &comparison);
                 output::print(&(text + &claims_text(&claims)))?;
             }
         }

@@ -1,8 +1,7 @@
 //! What a log would have come to, as a table.
 
-use evenkeel_sim::{Answer, Figures, Interval, Row};
+use evenkeel_sim::{Answer, Figures, Interval, Row, in_ms};
 
-use super::text::in_ms;
 use crate::paragraph::wrap;
 use crate::table::Table;
 

@@ -10,4 +10,4 @@ pub(crate) use answer::answer_text;
 pub(crate) use claims::claims_text;
 pub(crate) use progress::Progress;
 pub(crate) use sweep::sweep_text;
-pub(crate) use text::Text;
+pub(crate) use text::comparison_text;

@@ -1,8 +1,7 @@
 //! A sweep as a table: load against p99.
 
-use evenkeel_sim::{Figures, SweepResult};
+use evenkeel_sim::{Figures, SweepResult, in_ms};
 
-use super::text::in_ms;
 use crate::table::Table;
 
 pub(crate) fn sweep_text(name: &str, result: &SweepResult) -> String {

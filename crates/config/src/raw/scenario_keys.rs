@@ -28,7 +28,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scenario.load.keys", Said(traffic::KEYS), "", "What the keys of requests are; they have none when absent."),
     key("scenario.load.entry", Name, "", "The group of backends that requests go to; that of the first table when absent."),
     key("scenario.load.discovery_delay", Said(law::WANTED), "\"0ms\"", "How long each balancer takes to hear that an endpoint has joined or left."),
-    key("scenario.load.probes", Integer(0, 10), "0", "How many backends, drawn by chance, a balancer asks for their load at each request, for prequal; they answer with their requests in flight and the median latency at so many."),
+    key("scenario.load.probes", Integer(0, 10), "0", "How many backends, drawn by chance, a balancer asks for their load at each request, for prequal as with its `probe_path`; they answer with their requests in flight and the median latency at so many."),
     key("scenario.load.probe_delay", Said(law::WANTED), "\"1ms\"", "How long it takes until such an answer is there."),
     key("scenario.load.sample", Duration, "", "How often the state is looked at for pictures and queue lengths; some 240 times in all when absent."),
     key("scenario.backend", Tables("service"), "", "Backends of one kind. At least one table is needed."),

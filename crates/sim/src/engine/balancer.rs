@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_config::Cluster;
+use evenkeel_config::{Cluster, Load};
 use evenkeel_core::hash::Hasher;
 use evenkeel_core::{
     Attempts, Doors, Endpoint, LearnedLimit, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease,
@@ -12,6 +12,7 @@ use evenkeel_core::{
 
 use super::learning::Learning;
 use super::minding::Minding;
+use super::probes;
 use super::server::ServerSpec;
 use super::weights::Weighing;
 
@@ -41,17 +42,15 @@ pub(super) struct Balancer {
     pub(super) learning: Option<Learning>,
     /// Where requests wait when all of them are full.
     pub(super) room: Option<Arc<WaitingRoom>>,
+    /// How many endpoints it asks for their load at each request, and what is left of that.
+    pub(super) asks: f64,
+    owed: f64,
 }
 
 impl Balancer {
-    pub(super) fn new(
-        number: u32,
-        group: u32,
-        cluster: &Cluster,
-        zone: Option<&str>,
-        seed: u64,
-    ) -> Self {
-        let strategy = cluster.strategy.build();
+    pub(super) fn new(number: u32, group: u32, cluster: &Cluster, load: &Load, seed: u64) -> Self {
+        let strategy = probes::strategy(load, cluster);
+        let asks = strategy.probing().map_or(0.0, |probing| probing.rate);
         let hasher = strategy.hasher();
         let mut membership = Membership::new("sim", strategy);
         membership.set_panic(cluster.panic);
@@ -62,7 +61,7 @@ impl Balancer {
         let queue = cluster.capacity.and_then(|capacity| capacity.queue);
         let room = queue.map(|policy| Arc::new(WaitingRoom::new(policy)));
         membership.set_waiting_room(room.clone());
-        membership.set_zone(zone.map(Into::into));
+        membership.set_zone(load.zone.as_deref().map(Into::into));
         let instance: Arc<str> = format!("balancer-{number}").into();
         let subset = |size: u32| Subset::new(size as usize, Arc::clone(&instance));
         membership.set_subset(cluster.subset.map(subset));
@@ -84,6 +83,8 @@ impl Balancer {
             minding: Minding::new(cluster, root),
             learning,
             room,
+            asks,
+            owed: 0.0,
             weighing: cluster.dynamic_weights.as_ref().map(Weighing::new),
         }
     }
@@ -142,6 +143,14 @@ impl Balancer {
     pub(super) fn pick(&mut self, ctx: &PickContext) -> Result<OwnedLease, NoEndpoint> {
         let lease = self.picker.pick(&self.snapshot, ctx)?;
         Ok(lease.keep(&self.snapshot))
+    }
+
+    /// How many endpoints it asks now that a request has come.
+    #[inline]
+    pub(super) fn questions(&mut self) -> u32 {
+        let owed = self.owed + self.asks;
+        self.owed = owed.fract();
+        owed as u32
     }
 
     /// Makes a lease of a slot that was waited for.

@@ -1,7 +1,4 @@
-//! What will happen, in the order in which it does.
-
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+//! What can happen.
 
 use evenkeel_core::Nanos;
 
@@ -69,65 +66,4 @@ pub(super) enum Reply {
     Status(u16),
     /// What was asked for.
     Well,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Nanos,
-    /// Of two at the same moment the one that was planned first.
-    number: u64,
-    event: Event,
-}
-
-impl Ord for Entry {
-    /// The earliest is the greatest: the heap gives that first.
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at.0, other.number).cmp(&(self.at.0, self.number))
-    }
-}
-
-impl PartialOrd for Entry {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl Eq for Entry {}
-
-/// What will happen. As large as what is under way, never as what has been.
-#[derive(Debug, Default)]
-pub(super) struct Agenda {
-    heap: BinaryHeap<Entry>,
-    planned: u64,
-}
-
-impl Agenda {
-    #[inline]
-    pub(super) fn plan(&mut self, at: Nanos, event: Event) {
-        self.planned += 1;
-        self.heap.push(Entry {
-            at,
-            number: self.planned,
-            event,
-        });
-    }
-
-    /// When the next thing happens.
-    #[inline]
-    pub(super) fn next_at(&self) -> Option<Nanos> {
-        self.heap.peek().map(|entry| entry.at)
-    }
-
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        self.heap.pop().map(|entry| (entry.at, entry.event))
-    }
 }

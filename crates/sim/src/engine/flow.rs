@@ -67,7 +67,7 @@ impl Engine<'_> {
         });
         self.balancers[balancer as usize].count(self.now);
         self.await_by(RESPONSE, place);
-        if self.probes > 0 {
+        if self.asks {
             self.ask_around(balancer);
         }
         if let Err(reason) = self.try_somewhere(place) {
@@ -214,7 +214,7 @@ impl Engine<'_> {
             Caller::Nobody => {}
             Caller::User(user) => {
                 self.leave(&request, verdict);
-                let think = self.think.draw(&mut self.chance) as u64;
+                let think = self.users.think.draw(&mut self.chance) as u64;
                 let wait = match verdict {
                     Verdict::Well | Verdict::Late => Nanos(think),
                     _ => Nanos(think).max(AFTER_ERROR),

@@ -3,6 +3,7 @@
 //! Nothing here reads a clock or chance but those of the run, and nothing grows with the number of requests
 //! that have ended.
 
+mod agenda;
 mod arrivals;
 mod balancer;
 mod cache;
@@ -19,6 +20,7 @@ mod minding;
 mod probes;
 mod request;
 mod server;
+mod setup;
 mod slab;
 mod summary;
 mod tries;
@@ -26,23 +28,22 @@ mod waiting;
 mod weights;
 mod work;
 
-use std::time::Duration;
-
-use evenkeel_config::{Cluster, Law, Scenario, Source, Variant};
+use evenkeel_config::{Amount, Cluster, Scenario, Source, Variant};
 use evenkeel_core::{Nanos, Rng};
 
 use crate::chance::Sampler;
 use crate::run::Fitted;
 use crate::tally::{Counts, Happening, Histogram, Sample, StageCounts, Tally};
 use crate::world::World;
+use agenda::Agenda;
 use arrivals::Stream;
 use balancer::Balancer;
-use chores::Chore;
 use deadlines::{Deadlines, LISTS};
-use events::{Agenda, Event};
+use events::Event;
 use request::{Caller, Job, Request};
 use server::Server;
 pub(crate) use server::ServerSpec;
+use setup::Users;
 use slab::Slab;
 use waiting::Bells;
 
@@ -91,12 +92,9 @@ pub(crate) struct Engine<'s> {
     agenda: Agenda,
     stream: Option<Stream>,
     next_arrival: Option<(Nanos, Option<u64>)>,
-    /// Whether users go on asking.
-    users_until: Nanos,
-    requests_left: u64,
-    think: Sampler,
-    /// How many backends are asked for their load at each request, and how long that takes.
-    probes: u32,
+    users: Users,
+    /// Whether backends are asked for their load, and how long that takes.
+    asks: bool,
     probe_delay: Sampler,
     chance: Rng,
     chore_chance: Rng,
@@ -149,88 +147,7 @@ struct Record {
     seen_count: u64,
 }
 
-/// How long deadlines lie from where requests begin, in the order of the lists.
-fn spans(cluster: &Cluster) -> [Nanos; LISTS] {
-    let queue = cluster.capacity.and_then(|capacity| capacity.queue);
-    let retry = &cluster.retry;
-    let or_never = |span: Option<Duration>| Nanos::from(span.unwrap_or(Duration::MAX));
-    [
-        Nanos::from(cluster.timeout.response),
-        or_never(retry.per_try_timeout),
-        or_never(retry.hedge_after),
-        queue.map_or(Nanos(u64::MAX), |queue| queue.timeout),
-    ]
-}
-
-impl<'s> Engine<'s> {
-    pub(crate) fn new(order: Order<'s>) -> Self {
-        let Order {
-            scenario,
-            fitted,
-            variant,
-            label,
-            chooser,
-            seed,
-        } = order;
-        let mut world = World::new(scenario, seed);
-        for (server, fitted) in world.servers.iter_mut().zip(fitted) {
-            server.id.clone_from(&fitted.id);
-            server.service = fitted.service.clone();
-        }
-        let keys = world
-            .keys
-            .as_ref()
-            .map_or(0, crate::world::KeySource::count);
-        let servers = world.servers.iter().cloned();
-        let servers = servers.map(|spec| Server::new(spec, keys)).collect();
-        let cluster = &variant.cluster;
-        let edge = match &scenario.load.strategy {
-            Some(strategy) => Variant::of(cluster, strategy.clone()).cluster,
-            None => cluster.clone(),
-        };
-        let mut rng = Rng::new(seed);
-        let (stream, think) = match &scenario.load.source {
-            Source::Open { arrivals, stages } => {
-                let amount = scenario.load.amount;
-                let stream = Stream::new(arrivals.clone(), stages, amount, rng.next_u64());
-                (Some(stream), Law::Constant(Duration::ZERO))
-            }
-            Source::Closed { think, .. } => (None, *think),
-        };
-        Self {
-            scenario,
-            cluster,
-            edge,
-            chooser,
-            label,
-            now: Nanos(0),
-            agenda: Agenda::default(),
-            next_arrival: None,
-            users_until: Nanos(u64::MAX),
-            requests_left: u64::MAX,
-            think: think.into(),
-            probes: probes::wanted(scenario, cluster, chooser),
-            probe_delay: scenario.load.probe_delay.into(),
-            chance: Rng::new(rng.next_u64()),
-            chore_chance: Rng::new(rng.next_u64()),
-            servers,
-            balancers: Vec::new(),
-            requests: Slab::default(),
-            jobs: Slab::default(),
-            deadlines: spans(cluster).map(Deadlines::new),
-            numbers: 0,
-            bells: Bells::default(),
-            has_rooms: cluster
-                .capacity
-                .is_some_and(|capacity| capacity.queue.is_some()),
-            counting: true,
-            counting_since: Nanos(0),
-            record: Record::default(),
-            stream,
-            world,
-        }
-    }
-
+impl Engine<'_> {
     /// Runs to the end, and says now and then how far it is, from 0 to 1.
     pub(crate) fn run(mut self, progress: &dyn Fn(f64)) -> Tally {
         self.begin();
@@ -248,24 +165,21 @@ impl<'s> Engine<'s> {
     /// Does the next thing, and says whether there was one.
     #[inline]
     fn step(&mut self) -> bool {
-        let planned = self.agenda.next_at();
-        if let Some((at, key)) = self.next_arrival
-            && planned.is_none_or(|planned| at < planned)
-        {
-            self.move_to(at);
+        let arrival = self.next_arrival;
+        if arrival.is_none() && self.is_over() {
+            return false;
+        }
+        let until = arrival.map_or(Nanos(u64::MAX), |(at, _)| at);
+        if let Some((at, event)) = self.agenda.pop(until) {
+            self.now = at;
+            self.happen(event);
+        } else if let Some((at, key)) = arrival {
+            self.now = at;
             self.next_arrival = self.stream.as_mut().and_then(Stream::next);
             self.arrive(Caller::World, key);
-            self.answer_bells();
-            return true;
-        }
-        if self.is_over() {
+        } else {
             return false;
         }
-        let Some((at, event)) = self.agenda.pop() else {
-            return false;
-        };
-        self.move_to(at);
-        self.happen(event);
         self.answer_bells();
         true
     }
@@ -278,12 +192,7 @@ impl<'s> Engine<'s> {
 
     fn users_go_on(&self) -> bool {
         let closed = self.stream.is_none();
-        closed && self.requests_left > 0 && self.now < self.users_until
-    }
-
-    #[inline]
-    fn move_to(&mut self, at: Nanos) {
-        self.now = at;
+        closed && self.users.left > 0 && self.now < self.users.until
     }
 
     fn happen(&mut self, event: Event) {
@@ -330,112 +239,20 @@ impl<'s> Engine<'s> {
 
     /// How much of the traffic has come, from 0 to 1.
     fn progress(&self) -> f64 {
-        use evenkeel_config::Amount;
         match self.scenario.load.amount {
             Amount::Requests(all) => self.record.begun as f64 / all.max(1) as f64,
             Amount::Lasting(span) => self.now.0 as f64 / span.as_nanos().max(1) as f64,
         }
     }
 
-    /// Everything that is known before time begins.
-    fn begin(&mut self) {
-        self.make_balancers();
-        self.make_stages();
-        for (number, fault) in (0..).zip(&self.scenario.faults) {
-            let event = Event::Fault {
-                fault: number,
-                begins: true,
-            };
-            self.agenda.plan(Nanos::from(fault.at), event);
-        }
-        let warmup = Nanos::from(self.scenario.load.warmup);
-        if warmup > Nanos(0) {
-            self.counting = false;
-            self.agenda.plan(warmup, Event::WarmedUp);
-        }
-        let every = self.sample_every();
-        self.agenda.plan(every, Event::Sample);
-        if self.cluster.dynamic_weights.is_some() {
-            self.agenda.plan(weights::REPORT_INTERVAL, Event::Report);
-        }
-        self.begin_users();
-        self.next_arrival = self.stream.as_mut().and_then(Stream::next);
-    }
-
-    fn make_balancers(&mut self) {
-        let edge = self.edge.clone();
-        for _ in 0..self.scenario.load.clients {
-            self.make_balancer(self.world.entry, &edge);
-        }
-        let cluster = self.cluster;
-        for server in 0..self.servers.len() {
-            for group in self.servers[server].spec.calls.clone() {
-                let sidecar = self.make_balancer(group, cluster);
-                self.servers[server].sidecars.push(sidecar);
-            }
-        }
-    }
-
-    fn make_balancer(&mut self, group: u32, cluster: &Cluster) -> u32 {
-        let number = self.balancers.len() as u32;
-        let zone = self.scenario.load.zone.as_deref();
-        let seed = self.chance.next_u64();
-        let mut balancer = Balancer::new(number, group, cluster, zone, seed);
-        for server in &self.world.groups[group as usize].servers {
-            let spec = &self.servers[*server as usize].spec;
-            if !spec.absent {
-                balancer.add(*server, spec, cluster);
-            }
-        }
-        let _ = balancer.mind_list(true, self.now);
-        balancer.publish();
-        self.balancers.push(balancer);
-        self.plan_minding(number);
-        for chore in Chore::ALL {
-            self.plan_first(number, chore);
-        }
-        number
-    }
-
-    fn make_stages(&mut self) {
-        let Source::Open { stages, .. } = &self.scenario.load.source else {
-            return;
-        };
-        if stages.len() > 1 {
-            let stage = |stage: &evenkeel_config::Stage| StageCounts {
-                rate: stage.rate,
-                counts: Counts::default(),
-                per_server: vec![0; self.servers.len()],
-            };
-            self.record.stages = stages.iter().map(stage).collect();
-        }
-    }
-
-    fn begin_users(&mut self) {
-        use evenkeel_config::Amount;
-        let Source::Closed { users, .. } = self.scenario.load.source else {
-            return;
-        };
-        match self.scenario.load.amount {
-            Amount::Requests(requests) => self.requests_left = requests,
-            Amount::Lasting(span) => self.users_until = Nanos::from(span),
-        }
-        for user in 0..users {
-            // Not all of them at once, unless they never think.
-            let wait = self.think.draw(&mut self.chance);
-            self.agenda.plan(Nanos(wait as u64), Event::User { user });
-        }
-    }
-
     fn user_asks(&mut self, user: u32) {
         if self.users_go_on() {
-            self.requests_left -= 1;
+            self.users.left -= 1;
             self.arrive(Caller::User(user), None);
         }
     }
 
     fn sample_every(&self) -> Nanos {
-        use evenkeel_config::Amount;
         if let Some(every) = self.scenario.load.sample {
             return Nanos::from(every);
         }

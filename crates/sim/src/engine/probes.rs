@@ -1,25 +1,34 @@
 //! Questions to backends how loaded they are, for strategies that go by the answers.
 
-use evenkeel_config::{Cluster, Scenario};
+use std::sync::Arc;
+
+use evenkeel_config::{Cluster, Load, StrategyChoice};
+use evenkeel_core::strategy::{Strategy, Value};
 use evenkeel_core::{LoadReport, Nanos};
 
+use super::Engine;
 use super::events::Event;
-use super::{Chooser, Engine};
 use crate::chance;
 
-/// The strategy that asks.
-const ASKS: &str = "prequal";
-
-/// How many questions there are at each request.
-pub(super) fn wanted(scenario: &Scenario, cluster: &Cluster, chooser: Chooser) -> u32 {
-    let asks = cluster.strategy.name() == ASKS && chooser == Chooser::Core;
-    if asks { scenario.load.probes } else { 0 }
+/// The strategy of a cluster. Where the scenario has questions asked, one that takes answers is told that it
+/// will get them, as `probe_path` does: it then believes nothing else.
+pub(super) fn strategy(load: &Load, cluster: &Cluster) -> Arc<dyn Strategy> {
+    let own = cluster.strategy.build();
+    if load.probes == 0 || !own.takes_reports() || own.probing().is_some() {
+        return own;
+    }
+    let mut params = cluster.strategy.params().to_vec();
+    params.retain(|(name, _)| name != "probe_rate");
+    let rate = Value::Number(f64::from(load.probes));
+    params.push(("probe_path".to_owned(), Value::Text("/load".to_owned())));
+    params.push(("probe_rate".to_owned(), rate));
+    StrategyChoice::new(own.descriptor().name, &params).map_or(own, |asking| asking.build())
 }
 
 impl Engine<'_> {
-    /// Asks some backends of a balancer, drawn by chance.
+    /// A balancer asks some backends, drawn by chance, as a request comes.
     pub(super) fn ask_around(&mut self, number: u32) {
-        for _ in 0..self.probes {
+        for _ in 0..self.balancers[number as usize].questions() {
             let known = &self.balancers[number as usize].servers;
             if known.is_empty() {
                 return;

@@ -124,7 +124,7 @@ impl Engine<'_> {
         let server = &mut self.servers[job.server as usize];
         server.touch(self.now);
         server.present -= 1;
-        if self.probes > 0 {
+        if self.asks {
             server.estimate.note(job.found, self.now.since(job.came));
         }
         if !server.spec.shared {

@@ -90,19 +90,7 @@ pub fn what_if(
 ) -> Result<Answer, String> {
     check_names(log, question)?;
     let mut warnings = Vec::new();
-    let mut fits: Vec<(String, Fit)> = Vec::new();
-    for (id, tries) in &log.tries {
-        match Fit::of(id, tries) {
-            Some(fit) => fits.push((id.clone(), fit)),
-            None => warnings.push(format!("{id} answered nothing well: it is left out")),
-        }
-    }
-    let all = fits.len();
-    fits.retain(|(id, _)| !question.without.contains(id));
-    if fits.is_empty() {
-        return Err("no endpoint is left".to_owned());
-    }
-    warn(log, question, &fits, all, &mut warnings);
+    let fits = fit(log, question, &mut warnings)?;
     let scenario = scenario(log, question, &fits);
     let fitted: Vec<Fitted> = fits
         .iter()
@@ -132,6 +120,28 @@ pub fn what_if(
     };
     compare_with_log(log, question, &mut answer);
     Ok(answer)
+}
+
+/// What is fitted to each endpoint that is left; what the log cannot support is added to the warnings.
+fn fit(
+    log: &Recorded,
+    question: &Question,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<(String, Fit)>, String> {
+    let mut fits = Vec::new();
+    for (id, tries) in &log.tries {
+        match Fit::of(id, tries) {
+            Some(fit) => fits.push((id.clone(), fit)),
+            None => warnings.push(format!("{id} answered nothing well: it is left out")),
+        }
+    }
+    let all = fits.len();
+    fits.retain(|(id, _)| !question.without.contains(id));
+    if fits.is_empty() {
+        return Err("no endpoint is left".to_owned());
+    }
+    warn(log, question, &fits, all, warnings);
+    Ok(fits)
 }
 
 fn check_names(log: &Recorded, question: &Question) -> Result<(), String> {
@@ -187,6 +197,22 @@ fn warn(
 }
 
 fn scenario(log: &Recorded, question: &Question, fits: &[(String, Fit)]) -> Scenario {
+    let backends = fits.iter().map(|(id, fit)| backend(log, question, id, fit));
+    let faults = (0..).zip(fits).filter_map(|(at, (_, fit))| errors(at, fit));
+    Scenario {
+        about: String::new(),
+        expected: String::new(),
+        references: false,
+        load: load(log, question),
+        backends: backends.collect(),
+        faults: faults.collect(),
+        base: Cluster::new("replay"),
+        variants: question.variants.clone(),
+    }
+}
+
+/// The arrivals of the log, or as many by chance as there were of which it holds a part.
+fn load(log: &Recorded, question: &Question) -> Load {
     let mut keys: BTreeMap<u64, u64> = BTreeMap::new();
     let arrival = |request: &super::log::Request| {
         let next = keys.len() as u64;
@@ -197,46 +223,31 @@ fn scenario(log: &Recorded, question: &Question, fits: &[(String, Fit)]) -> Scen
     };
     let trace: Vec<Arrival> = log.requests.iter().map(arrival).collect();
     let span = trace.last().map_or(1, |last| last.at).max(1);
-    let rate = trace.len() as f64 * 1e9 / span as f64 / question.sample;
+    let stage = Stage {
+        rate: trace.len() as f64 * 1e9 / span as f64 / question.sample,
+        lasting: Duration::MAX,
+    };
     let arrivals = match question.sample < 1.0 {
         true => Arrivals::Poisson,
         false => Arrivals::Trace(trace),
     };
     let requests = (log.requests.len() as f64 / question.sample).min(5e6) as u64;
-    Scenario {
-        about: String::new(),
-        expected: String::new(),
-        references: false,
-        load: Load {
-            amount: Amount::Requests(requests),
-            warmup: Duration::ZERO,
-            source: Source::Open {
-                arrivals,
-                stages: vec![Stage {
-                    rate,
-                    lasting: Duration::MAX,
-                }],
-            },
-            clients: 1,
-            strategy: None,
-            zone: None,
-            keys: (!keys.is_empty()).then_some(Keys::Uniform(keys.len() as u32)),
-            entry: None,
-            discovery_delay: Law::Constant(Duration::ZERO),
-            probes: 0,
-            probe_delay: Law::Constant(Duration::ZERO),
-            sample: None,
+    Load {
+        amount: Amount::Requests(requests),
+        warmup: Duration::ZERO,
+        source: Source::Open {
+            arrivals,
+            stages: vec![stage],
         },
-        backends: fits
-            .iter()
-            .map(|(id, fit)| backend(log, question, id, fit))
-            .collect(),
-        faults: (0..)
-            .zip(fits)
-            .filter_map(|(at, (_, fit))| errors(at, fit))
-            .collect(),
-        base: Cluster::new("replay"),
-        variants: question.variants.clone(),
+        clients: 1,
+        strategy: None,
+        zone: None,
+        keys: (!keys.is_empty()).then_some(Keys::Uniform(keys.len() as u32)),
+        entry: None,
+        discovery_delay: Law::Constant(Duration::ZERO),
+        probes: 0,
+        probe_delay: Law::Constant(Duration::ZERO),
+        sample: None,
     }
 }
 

@@ -142,6 +142,12 @@ impl Tally {
         )
     }
 
+    /// The share of requests that waited for a slot.
+    #[must_use]
+    pub fn waited_share(&self) -> f64 {
+        round(share(self.waits, self.counts.requests), 6)
+    }
+
     /// The mean number of requests in a backend at the moments of samples, and what 99 % stay below.
     #[must_use]
     pub fn queue(&self) -> (f64, u64) {

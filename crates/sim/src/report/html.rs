@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use super::chart::{STYLE, escape, short};
-use super::figures::{Figures, Imbalance};
 use super::pictures::pictures;
+use super::tables::{ResultTable, latency_table, spread_table, stage_tables};
 use crate::claims::Claim;
 use crate::run::Comparison;
-use crate::tally::Tally;
 
 const PAGE_STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--line:#d5d9de;--soft:#f4f6f8}\
@@ -54,8 +53,12 @@ pub fn to_html(told: &Page<'_>) -> String {
         "<p>Simulated by Evenkeel with seed {}; the same scenario and seed give the same page.</p>",
         comparison.seed
     );
-    push_results(&mut page, comparison);
-    push_stages(&mut page, comparison);
+    page.push_str("<h2>Results</h2>\n");
+    push_table(&mut page, &latency_table(comparison));
+    for stage in stage_tables(comparison) {
+        let _ = writeln!(page, "<h3>{}</h3>", escape(&stage.title));
+        push_table(&mut page, &stage);
+    }
     push_claims(&mut page, told.claims);
     for picture in pictures(comparison) {
         let title = escape(&picture.title);
@@ -65,7 +68,8 @@ pub fn to_html(told: &Page<'_>) -> String {
             picture.svg
         );
     }
-    push_counts(&mut page, comparison);
+    page.push_str("<h2>Spread over endpoints</h2>\n");
+    push_table(&mut page, &spread_table(comparison));
     push_happenings(&mut page, comparison);
     if !told.source.is_empty() {
         let _ = writeln!(
@@ -80,12 +84,6 @@ pub fn to_html(told: &Page<'_>) -> String {
 
 fn escape_lines(text: &str) -> String {
     text.lines().map(escape).collect::<Vec<_>>().join("\n")
-}
-
-fn rows(comparison: &Comparison) -> impl Iterator<Item = (&Tally, &'static str)> {
-    let results = comparison.results.iter().map(|tally| (tally, ""));
-    let references = comparison.references.iter();
-    results.chain(references.map(|tally| (tally, " class=\"reference\"")))
 }
 
 fn head(page: &mut String, headings: &[&str]) {
@@ -106,85 +104,17 @@ fn row(page: &mut String, class: &str, cells: &[String]) {
 
 const END: &str = "</tbody></table></div>\n";
 
-fn percent(share: f64) -> String {
-    format!("{} %", short(share * 100.0))
-}
-
-fn push_results(page: &mut String, comparison: &Comparison) {
-    page.push_str("<h2>Results</h2>\n");
-    head(
-        page,
-        &[
-            "strategy",
-            "requests",
-            "mean ms",
-            "p50",
-            "p90",
-            "p99",
-            "p99.9",
-            "max",
-            "failed",
-            "shed",
-            "retries",
-            "answers/s",
-        ],
-    );
-    for (tally, class) in rows(comparison) {
-        let figures = Figures::of(&tally.counts);
-        let mut cells = vec![tally.label.clone(), figures.requests.to_string()];
-        let ms = [
-            figures.mean,
-            figures.p50,
-            figures.p90,
-            figures.p99,
-            figures.p999,
-            figures.max,
-        ];
-        cells.extend(ms.map(short));
-        cells.extend([percent(figures.failure_rate), percent(figures.shed_rate)]);
-        cells.extend([tally.retries.to_string(), short(tally.throughput())]);
-        row(page, class, &cells);
+fn push_table(page: &mut String, table: &ResultTable) {
+    let headings: Vec<&str> = table.headings.iter().map(String::as_str).collect();
+    head(page, &headings);
+    for one in &table.rows {
+        let class = match one.is_reference {
+            true => " class=\"reference\"",
+            false => "",
+        };
+        row(page, class, &one.cells);
     }
     page.push_str(END);
-}
-
-fn push_stages(page: &mut String, comparison: &Comparison) {
-    let Some(first) = comparison
-        .results
-        .first()
-        .filter(|first| !first.stages.is_empty())
-    else {
-        return;
-    };
-    for (index, stage) in first.stages.iter().enumerate() {
-        let _ = writeln!(page, "<h3>{} requests a second</h3>", short(stage.rate));
-        head(
-            page,
-            &[
-                "strategy",
-                "requests",
-                "p50 ms",
-                "p90",
-                "p99",
-                "p99.9",
-                "failed",
-                "shed",
-                "count stddev",
-            ],
-        );
-        for (tally, class) in rows(comparison) {
-            let Some(stage) = tally.stages.get(index) else {
-                continue;
-            };
-            let figures = Figures::of(&stage.counts);
-            let mut cells = vec![tally.label.clone(), figures.requests.to_string()];
-            cells.extend([figures.p50, figures.p90, figures.p99, figures.p999].map(short));
-            cells.extend([percent(figures.failure_rate), percent(figures.shed_rate)]);
-            cells.push(short(stage.count_stddev()));
-            row(page, class, &cells);
-        }
-        page.push_str(END);
-    }
 }
 
 fn push_claims(page: &mut String, claims: &[Claim]) {
@@ -197,45 +127,6 @@ fn push_claims(page: &mut String, claims: &[Claim]) {
         let verdict = claim.verdict().to_owned();
         let (what, theirs, ours) = (claim.what.clone(), claim.theirs.clone(), claim.ours.clone());
         row(page, "", &[what, theirs, ours, verdict]);
-    }
-    page.push_str(END);
-}
-
-fn push_counts(page: &mut String, comparison: &Comparison) {
-    page.push_str("<h2>Spread over endpoints</h2>\n");
-    head(
-        page,
-        &[
-            "strategy",
-            "count stddev",
-            "max/mean",
-            "chi-square",
-            "queue",
-            "queue p99",
-            "busiest",
-        ],
-    );
-    for (tally, class) in rows(comparison) {
-        let imbalance = Imbalance::of(tally);
-        let (mean, p99) = tally.queue();
-        let busiest = tally
-            .endpoints
-            .iter()
-            .filter_map(|one| one.utilization)
-            .fold(0.0, f64::max);
-        row(
-            page,
-            class,
-            &[
-                tally.label.clone(),
-                short(imbalance.count_stddev),
-                short(imbalance.max_over_mean),
-                short(imbalance.chi_square),
-                short(mean),
-                p99.to_string(),
-                percent(busiest),
-            ],
-        );
     }
     page.push_str(END);
 }

@@ -40,6 +40,13 @@ pub(crate) fn result(tally: &Tally) -> Value {
         },
         "endpoints": tally.endpoints.iter().map(endpoint).collect::<Vec<Value>>(),
     });
+    if tally.waits > 0 {
+        value["waited"] = json!({
+            "share": tally.waited_share(),
+            "mean_ms": round(tally.waited.mean() / 1e6, 3),
+            "max_ms": round(tally.waited.max().0 as f64 / 1e6, 3),
+        });
+    }
     if !tally.stages.is_empty() {
         value["stages"] = tally.stages.iter().map(stage).collect();
     }
