@@ -7,8 +7,8 @@ use evenkeel_core::math::ln;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
+const LEFT: f64 = 72.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 
@@ -77,13 +77,9 @@ impl Axis {
 
     fn ticks(&self) -> Vec<f64> {
         if self.scale == Scale::Log {
-            let mut ticks = Vec::new();
-            let mut at = self.from;
-            while at <= self.to * 1.000_001 {
-                ticks.push(at);
-                at *= 10.0;
-            }
-            return ticks;
+            let powers = (-9..=18).map(power_of_ten);
+            let within = self.from * 0.999_999..=self.to * 1.000_001;
+            return powers.filter(|power| within.contains(power)).collect();
         }
         let step = step(self.to - self.from);
         let mut ticks = Vec::new();
@@ -100,12 +96,18 @@ fn log10(value: f64) -> f64 {
     ln(value) / std::f64::consts::LN_10
 }
 
+/// By the tables of the compiler, so that a tenth is a tenth.
+fn power_of_ten(exponent: i32) -> f64 {
+    let power = 10_f64.powi(exponent.abs());
+    if exponent < 0 { 1.0 / power } else { power }
+}
+
 fn power_below(value: f64) -> f64 {
-    let mut power = 1e-9;
-    while power * 10.0 <= value {
-        power *= 10.0;
-    }
-    power
+    let below = (-8..=18).rev().map(power_of_ten);
+    below
+        .into_iter()
+        .find(|power| *power <= value)
+        .unwrap_or(1e-9)
 }
 
 /// The power of ten above, so that there is always room.
@@ -131,7 +133,7 @@ fn step(span: f64) -> f64 {
 pub(super) fn short(value: f64) -> String {
     let text = match value.abs() {
         0.0 => return "0".to_owned(),
-        ..0.001 => return format!("{value:e}"),
+        ..0.001 => return format!("{value:.0e}"),
         ..0.1 => format!("{value:.3}"),
         ..10.0 => format!("{value:.2}"),
         ..100_000.0 => format!("{value:.1}"),
@@ -282,7 +284,7 @@ fn axes(svg: &mut String, x: &Axis, y: &Axis) {
     let middle = f64::midpoint(LEFT, right);
     let _ = write!(
         svg,
-        "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text><text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text><text transform=\"translate(12 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
         bottom + 34.0,
         escape(&x.title),
         f64::midpoint(TOP, bottom),
@@ -345,8 +347,12 @@ mod tests {
         let axis = Axis::over("", Scale::Linear, [0.0, 17.0].into_iter());
         assert_eq!(axis.ticks(), [0.0, 5.0, 10.0, 15.0]);
         let axis = Axis::over("", Scale::Log, [0.03, 40.0].into_iter());
-        let ticks = axis.ticks();
-        assert_eq!(ticks.len(), 5, "{ticks:?}");
+        let ticks: Vec<String> = axis.ticks().into_iter().map(short).collect();
+        assert_eq!(ticks, ["0.01", "0.1", "1", "10", "100"]);
+        let axis = Axis::over("", Scale::Log, [1e-6, 0.5].into_iter());
+        let ticks: Vec<String> = axis.ticks().into_iter().map(short).collect();
+        assert_eq!(ticks[..3], ["1e-6", "1e-5", "1e-4"]);
+        let axis = Axis::over("", Scale::Log, [0.03, 40.0].into_iter());
         assert!((axis.place(1.0) - 0.5).abs() < 1e-9);
     }
 

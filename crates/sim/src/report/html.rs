@@ -11,12 +11,12 @@ use crate::run::Comparison;
 const PAGE_STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--line:#d5d9de;--soft:#f4f6f8}\
 @media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--paper:#16191d;--line:#3a4047;--soft:#1f2429}}\
-@media print{:root{--ink:#000;--paper:#fff;--line:#bbb;--soft:#fff}figure,table{break-inside:avoid}}\
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2rem auto;padding:0 1rem}\
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:72rem;margin:2rem auto;padding:0 1rem}\
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}.wide{overflow-x:auto}\
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}th:first-child,td:first-child{text-align:left}\
 tr.reference td{font-style:italic}thead{background:var(--soft)}figure{margin:1.5rem 0}figcaption{font-weight:600;margin-bottom:.3rem}\
-svg{width:100%;height:auto}.no{color:#d1242f}pre{background:var(--soft);padding:1rem;overflow-x:auto;white-space:pre-wrap}";
+svg{width:100%;height:auto}.no{color:#d1242f}pre{background:var(--soft);padding:1rem;overflow-x:auto;white-space:pre-wrap}\
+@media print{:root{--ink:#000;--paper:#fff;--line:#bbb;--soft:#fff}figure,table{break-inside:avoid}body{font-size:8pt;max-width:none;margin:0}.wide{overflow:visible}th,td{padding:.1rem .35rem}}";
 
 /// What is told of a comparison on its page.
 #[derive(Clone, Copy, Debug)]

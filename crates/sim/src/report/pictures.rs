@@ -86,11 +86,14 @@ fn latencies(comparison: &Comparison) -> Picture {
     let lines = Lines {
         title: "Latency: the share of requests that took longer".to_owned(),
         x: Axis::over("ms", Scale::Log, all().map(|(x, _)| *x)),
-        y: Axis::over(
-            "share of requests",
-            Scale::Log,
-            all().map(|(_, y)| y.max(1e-6)).chain([0.9]),
-        ),
+        y: Axis {
+            to: 1.0,
+            ..Axis::over(
+                "share of requests",
+                Scale::Log,
+                all().map(|(_, y)| y.max(1e-6)).chain([0.9]),
+            )
+        },
         series,
         marks: Vec::new(),
     };
