@@ -239,68 +239,70 @@ fn a_slip_of_the_command_line_is_one_line() {
     }
 }
 
+/// What is right in the scenario, what is written instead, and what is said of it.
+const MISTAKES: &[(&str, &str, &[&str])] = &[
+    (
+        "requests = 3000",
+        "request = 3000",
+        &["\"request\"", "\"requests\"", ":3:1"],
+    ),
+    (
+        "rate = 200",
+        "rate = -1",
+        &["load.rate = -1", "0.000001 to 10000000"],
+    ),
+    (
+        "lognormal(20ms, 0.4)",
+        "lognormal(20)",
+        &["\"lognormal(20)\"", "lognormal(30ms, 0.3)"],
+    ),
+    (
+        "count = 3",
+        "count = 0",
+        &["backend.count = 0", "1 to 10000"],
+    ),
+    (
+        "concurrency = 4",
+        "concurrency = 4\nqueue = -1",
+        &["queue = -1"],
+    ),
+    ("service", "servce", &["\"servce\"", "\"service\""]),
+    (
+        "\"least_request\"",
+        "\"least_requst\"",
+        &["\"least_requst\"", "\"least_request\""],
+    ),
+    (
+        "\"least_request\"",
+        "\"round_robin\"",
+        &["\"round_robin\" is compared twice", "label"],
+    ),
+    (
+        "[cluster]",
+        "[cluster]\nendpoints = []",
+        &["cluster.endpoints", "backends"],
+    ),
+    (
+        "[cluster]",
+        "[cluster]\ncapacity = { queue = { size = 0 } }",
+        &["size = 0", "1 to 100000"],
+    ),
+    (
+        "[cluster]",
+        "[[fault]]\nat = \"1s\"\nbackend = 7\ndown = true\n[cluster]",
+        &["7", "0 to 2"],
+    ),
+    (
+        "[cluster]",
+        "[[fault]]\nat = \"1s\"\nbackend = 0\n[cluster]",
+        &["fault"],
+    ),
+    ("[[backend]]", "[[backend", &[":5:"]),
+];
+
 #[test]
 fn a_mistake_in_a_scenario_has_its_place_and_what_is_right() {
-    let cases: &[(&str, &str, &[&str])] = &[
-        (
-            "requests = 3000",
-            "request = 3000",
-            &["\"request\"", "\"requests\"", ":3:1"],
-        ),
-        (
-            "rate = 200",
-            "rate = -1",
-            &["load.rate = -1", "0.000001 to 10000000"],
-        ),
-        (
-            "lognormal(20ms, 0.4)",
-            "lognormal(20)",
-            &["\"lognormal(20)\"", "lognormal(30ms, 0.3)"],
-        ),
-        (
-            "count = 3",
-            "count = 0",
-            &["backend.count = 0", "1 to 10000"],
-        ),
-        (
-            "concurrency = 4",
-            "concurrency = 4\nqueue = -1",
-            &["queue = -1"],
-        ),
-        ("service", "servce", &["\"servce\"", "\"service\""]),
-        (
-            "\"least_request\"",
-            "\"least_requst\"",
-            &["\"least_requst\"", "\"least_request\""],
-        ),
-        (
-            "\"least_request\"",
-            "\"round_robin\"",
-            &["\"round_robin\" is compared twice", "label"],
-        ),
-        (
-            "[cluster]",
-            "[cluster]\nendpoints = []",
-            &["cluster.endpoints", "backends"],
-        ),
-        (
-            "[cluster]",
-            "[cluster]\ncapacity = { queue = { size = 0 } }",
-            &["size = 0", "1 to 100000"],
-        ),
-        (
-            "[cluster]",
-            "[[fault]]\nat = \"1s\"\nbackend = 7\ndown = true\n[cluster]",
-            &["7", "0 to 2"],
-        ),
-        (
-            "[cluster]",
-            "[[fault]]\nat = \"1s\"\nbackend = 0\n[cluster]",
-            &["fault"],
-        ),
-        ("[[backend]]", "[[backend", &[":5:"]),
-    ];
-    for (good, bad, words) in cases {
+    for (good, bad, words) in MISTAKES {
         let path = file("bad.toml", &SCENARIO.replacen(good, bad, 1));
         let ended = run(&["sim", &path]);
         assert_eq!(ended.code, Some(3), "{bad}: {ended:?}");
