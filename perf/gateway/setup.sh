@@ -21,6 +21,8 @@ install_packages() {
     command -v nginx > /dev/null || missing+=(nginx-light)
     command -v haproxy > /dev/null || missing+=(haproxy)
     command -v wrk > /dev/null || missing+=(wrk)
+    command -v h2load > /dev/null || missing+=(nghttp2-client)
+    command -v openssl > /dev/null || missing+=(openssl)
     # Pingora's build needs it.
     command -v cmake > /dev/null || [ -x "$LAB/bin/pingora-lb" ] || missing+=(cmake)
     [ ${#missing[@]} -eq 0 ] && return
@@ -48,6 +50,15 @@ install_oha() {
         --root "$LAB/oha" --no-default-features --features rustls
 }
 
+make_certificate() {
+    [ -e "$LAB/tls/both.pem" ] && return
+    mkdir -p "$LAB/tls"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 \
+        -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
+        -keyout "$LAB/tls/key.pem" -out "$LAB/tls/cert.pem" 2> /dev/null
+    cat "$LAB/tls/cert.pem" "$LAB/tls/key.pem" > "$LAB/tls/both.pem"
+}
+
 # build PACKAGE BINARY PROFILE
 build() {
     [ -x "$LAB/bin/$2" ] && return
@@ -60,6 +71,7 @@ mkdir -p "$LAB/bin"
 install_packages
 install_wheels
 install_oha
+make_certificate
 build bench-backend backend rival
 build bench-relay relay rival
 build pingora-lb pingora-lb rival

@@ -48,6 +48,22 @@ class Reading(unittest.TestCase):
             load.read_wrk("unable to connect to 127.0.0.1:8001 Connection refused")
 
 
+class ReadingHttp2(unittest.TestCase):
+    """What the load generator for HTTP/2 says."""
+
+    SAID = ("requests: 1200 total, 1264 started, 1200 done, 1190 succeeded, 10 failed, 0 errored, "
+            "0 timeout\nstatus codes: 1190 2xx, 0 3xx, 10 4xx, 0 5xx\n")
+
+    def test_a_report_is_read(self):
+        figures = load.read_h2load(self.SAID, 2)
+        self.assertEqual((figures["requests"], figures["rps"]), (1190, 595))
+        self.assertEqual(figures["failed"], 10)
+
+    def test_a_report_without_answers_is_an_error(self):
+        with self.assertRaises(RuntimeError):
+            load.read_h2load("could not connect", 2)
+
+
 class Comparing(unittest.TestCase):
     """Rows from rounds."""
 

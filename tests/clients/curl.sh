@@ -4,8 +4,11 @@ set -euo pipefail
 
 readonly URL=$1 TMP=$2
 
+# The version to ask in; none: curl's own choice.
+version=()
+
 # ask ARGUMENTS: curl, quiet, with a limit.
-ask() { curl --silent --show-error --noproxy '*' --max-time 30 "$@"; }
+ask() { curl --silent --show-error --noproxy '*' --max-time 60 "${version[@]}" "$@"; }
 
 # check WHAT GOT WANTED
 check() {
@@ -76,7 +79,19 @@ old_versions() {
     check "offers HTTP/2" "$(ask --http2 -o /dev/null -w '%{http_code} %{http_version}' "$URL/a")" "200 1.1"
 }
 
-for part in keep_alive head_only uploads expect downloads events sticky redirects old_versions; do
+# The same on HTTP/2; not what takes a connection twice: curl 7.88 fails there with any server ("Error in the
+# HTTP2 framing layer").
+http2() {
+    version=(--http2-prior-knowledge)
+    check "HTTP/2" "$(ask -o /dev/null -w '%{http_version}' "$URL/a")" 2
+    for part in head_only uploads downloads events sticky; do
+        $part
+    done
+    check "by the gateway" "$(ask -o /dev/null -w '%{http_code}' "$URL/secure")" 308
+    version=()
+}
+
+for part in keep_alive head_only uploads expect downloads events sticky redirects old_versions http2; do
     $part
 done
 echo "curl: ok ($(curl --version | cut -d' ' -f2 | head -1))"

@@ -45,7 +45,7 @@ pub(crate) struct Gateway {
     /// Rivals to run beside ours (comma-separated); by default those that do similar work
     #[arg(long)]
     only: Option<String>,
-    /// Of get, hdr, post, big, rate, idle (comma-separated)
+    /// Of get, hdr, post, big, rate, idle, tls, h2tls, grpc, tcp, idletls (comma-separated)
     #[arg(long, default_value = "get")]
     scenarios: String,
 }
