@@ -17,6 +17,8 @@ pub(crate) enum Bench {
         #[arg(long)]
         quick: bool,
     },
+    /// The client library: a call beside tower's balancer, connections beside bare hyper, tails under trouble
+    Client,
     /// CPU per proxied request, beside other proxies
     Gateway(Gateway),
     /// The simulator beside the real gateway, on the same workloads
@@ -76,6 +78,7 @@ impl Format {
 pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Decisions { format, quick } => decisions(*format, *quick),
+        Bench::Client => client(),
         Bench::Gateway(gateway) => run_gateway(gateway),
         Bench::Sim { format, secs } => sim(*format, *secs),
     }
@@ -96,6 +99,22 @@ fn decisions(format: Format, quick: bool) -> Result<()> {
         bench.arg("--quick");
     }
     process::run(&mut bench)
+}
+
+fn client() -> Result<()> {
+    for what in ["cost", "wire", "tails"] {
+        let mut bench = cargo(&["run", "--release", "--quiet"]);
+        bench.args([
+            "--manifest-path",
+            "perf/Cargo.toml",
+            "--package",
+            "bench-client",
+            "--",
+            what,
+        ]);
+        process::run(&mut bench)?;
+    }
+    Ok(())
 }
 
 /// Fails when the two differ by more than 15 %.

@@ -14,7 +14,7 @@ use crate::stats::{EndpointCalls, Histogram, LATENCY_BOUNDS};
 #[derive(Debug, Default)]
 pub(crate) struct EndpointCounters {
     outcomes: [AtomicU64; 4],
-    /// Of successes.
+    /// Of successes, where endpoints are ejected for their latency.
     times: AttemptTimes,
     buckets: [AtomicU64; LATENCY_BOUNDS.len() + 1],
     sum_ns: AtomicU64,
@@ -22,12 +22,12 @@ pub(crate) struct EndpointCounters {
 
 impl EndpointCounters {
     #[inline]
-    pub(crate) fn count(&self, outcome: Outcome, took: Nanos) {
+    pub(crate) fn count(&self, outcome: Outcome, took: Nanos, is_timed: bool) {
         self.outcomes[place(outcome)].fetch_add(1, Ordering::Relaxed);
         if outcome == Outcome::Cancelled {
             return;
         }
-        if outcome == Outcome::Success {
+        if is_timed && outcome == Outcome::Success {
             self.times.count_shared(took);
         }
         let at = LATENCY_BOUNDS.partition_point(|bound| *bound < took);

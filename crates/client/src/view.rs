@@ -64,7 +64,9 @@ impl LocalView {
 
     /// Counts how a call ended at the endpoint of a place.
     pub(crate) fn count(&self, index: usize, outcome: Outcome, took: Nanos) {
-        self.endpoints[index].count(outcome, took);
+        let outlier = &self.view.shared.settings.health.outlier;
+        let is_timed = outlier.is_some_and(|outlier| outlier.latency_factor.is_some());
+        self.endpoints[index].count(outcome, took, is_timed);
     }
 
     pub(crate) fn window(&self) -> &RequestWindow {
