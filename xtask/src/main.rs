@@ -7,6 +7,7 @@ mod bench;
 mod dashboard;
 mod demo;
 mod fresh;
+mod fleet;
 mod install;
 mod outside;
 mod process;

@@ -2,6 +2,7 @@
 
 use crate::dashboard;
 use crate::fresh;
+use crate::fleet;
 use crate::outside;
 use crate::process::{self, answers, cargo, command, debug_binary, target};
 use crate::soak;
@@ -82,6 +83,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "dashboard",
         run: dashboard::test,
+    },
+    Step {
+        name: "fleet",
+        run: fleet::short,
     },
     Step {
         name: "soak",

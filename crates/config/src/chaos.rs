@@ -104,6 +104,14 @@ fn file_with(path: &str, value: Option<&str>) -> String {
         ("notify", _) => format!("{listener}[[notify]]\nurl = \"http://a/\"\n{pair}\n"),
         ("log.trace", "url") => format!("{listener}[log.trace]\n{pair}\n"),
         ("log.trace", _) => format!("{listener}[log.trace]\nurl = \"http://a/\"\n{pair}\n"),
+        ("fleet", "etcd") => format!("{listener}[fleet]\n{pair}\n"),
+        ("fleet" | "fleet.tls", _) => {
+            let needed = "etcd = [\"https://a\"]\n";
+            match parent {
+                "fleet" => format!("{listener}[fleet]\n{needed}{pair}\n"),
+                _ => format!("{listener}[fleet]\n{needed}tls = {{ {pair} }}\n"),
+            }
+        }
         ("cluster.*.discovery", _) => format!("{listener}{}", source_with(name, &pair)),
         ("cluster.*.discovery.tls", _) => {
             let needed = "type = \"consul\"\nservice = \"a\"\naddress = \"https://a\"\n";

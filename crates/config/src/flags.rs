@@ -56,6 +56,7 @@ impl Config {
             ..Listener::new(address)
         };
         Ok(Self {
+            fleet: None,
             notify: Vec::new(),
             admin: admin.map(parse_admin).transpose()?,
             log: Log::default(),

@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 
 use evenkeel_core::Endpoint;
-use serde_json::Value;
+use evenkeel_core::strategy::{Strategy, Value as Param};
+use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
 use crate::raw::section::Section;
@@ -57,6 +58,46 @@ pub fn strategy_from_json(value: &Value) -> Result<StrategyChoice, Mistake> {
         };
         resolve::strategy::strategy(walk, &top)
     })
+}
+
+/// A strategy as [`strategy_from_json`] reads it, with all its parameters.
+#[must_use]
+pub fn strategy_to_json(strategy: &dyn Strategy) -> Value {
+    let mut value = json!({ "name": strategy.descriptor().name });
+    for (name, param) in strategy.params() {
+        value[name] = match param {
+            Param::Bool(flag) => json!(flag),
+            Param::Duration(span) => json!(format!("{}ms", span.0 as f64 / 1e6)),
+            Param::Integer(number) => json!(number),
+            Param::Number(number) => json!(number),
+            Param::Text(text) => json!(text),
+        };
+    }
+    value
+}
+
+/// An endpoint as [`endpoint_from_json`] reads it.
+#[must_use]
+pub fn endpoint_to_json(endpoint: &Endpoint) -> Value {
+    let labels = endpoint.labels().iter();
+    let labels = labels.map(|(name, value)| (name.to_string(), json!(&**value)));
+    let mut value = json!({
+        "id": endpoint.id(),
+        "address": endpoint.address(),
+        "weight": endpoint.weight(),
+        "tier": endpoint.tier(),
+        "labels": labels.collect::<Map<_, _>>(),
+    });
+    if let Some(zone) = endpoint.zone() {
+        value["zone"] = json!(zone);
+    }
+    if let Some(capacity) = endpoint.capacity() {
+        value["capacity"] = json!(capacity);
+    }
+    if let Some(agent) = endpoint.agent() {
+        value["agent"] = json!(agent);
+    }
+    value
 }
 
 /// Reads a weight.

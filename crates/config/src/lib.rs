@@ -37,13 +37,15 @@ pub use diagnose::diagnostic::{Diagnostic, Related, Severity};
 pub use diagnose::report::Report;
 pub use environment::{Environment, FILE_BYTES_MAX};
 pub use flags::endpoint_from_flag;
-pub use json::{endpoint_from_json, strategy_from_json, weight_from_json};
+pub use json::{
+    endpoint_from_json, endpoint_to_json, strategy_from_json, strategy_to_json, weight_from_json,
+};
 pub use load::{LoadError, Loaded, load, parse};
 pub use model::capacity::{Capacity, Peak};
 pub use model::cluster::{Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts};
 pub use model::config::{
-    AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Level, Log, LogFormat, Notify,
-    Runtime, Token, TraceLog, Workers,
+    AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Fleet, Level, Log, LogFormat,
+    Notify, Runtime, Token, TraceLog, Workers,
 };
 pub use model::discovery::{
     ConsulService, Credentials, Discovery, DiscoverySource, DnsNames, DnsRecord, EtcdKeys,

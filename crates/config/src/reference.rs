@@ -178,6 +178,9 @@ fn strategies(page: &mut String) {
 }
 
 fn later(page: &mut String) {
+    if keys::all().all(|key| key.support != Support::Later) {
+        return;
+    }
     page.push_str(
         "\n## Not supported yet\n\nThese keys are known, and refused. Those with a star may be \
          written as `false`, which turns off what is not there.\n\n",

@@ -72,6 +72,7 @@ fn value(key: &Key) -> Value {
         }
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Word(words, _) => json!({ "enum": words }),
+        Kind::Words(words, _) => json!({ "type": "array", "items": { "enum": words } }),
         Kind::RetryCauses => list_of(retry_cause::PATTERN),
         Kind::Integer(least, most) => integer(least, most),
         Kind::IntegerOr(least, most, word) => {

@@ -174,7 +174,7 @@ fn what_the_reader_refuses_does_not_fit_the_schema() {
         ("outlier = false", "outlier = true"),
         ("panic = false", "panic = true"),
         ("workers = \"auto\"", "workers = 0"),
-        ("fleet = false", "fleet = {}"),
+        ("fleet = false", "fleet = 7"),
         ("address = \"web:80\",", ""),
     ] {
         let text = FILE.replacen(right, wrong, 1);

@@ -78,30 +78,10 @@ pub(crate) fn document(document: &Value) -> Result<Listing, String> {
     Ok(entries.finish())
 }
 
-/// An endpoint as [`document`] reads it.
-pub(crate) fn written(endpoint: &Endpoint) -> Value {
-    let mut value = json!({
-        "id": endpoint.id(),
-        "address": endpoint.address(),
-        "weight": endpoint.weight(),
-        "tier": endpoint.tier(),
-        "labels": endpoint.labels().iter().map(|(name, value)| (name.to_string(), json!(&**value)))
-            .collect::<serde_json::Map<_, _>>(),
-    });
-    if let Some(zone) = endpoint.zone() {
-        value["zone"] = json!(zone);
-    }
-    if let Some(capacity) = endpoint.capacity() {
-        value["capacity"] = json!(capacity);
-    }
-    if let Some(agent) = endpoint.agent() {
-        value["agent"] = json!(agent);
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
+    use evenkeel_config::endpoint_to_json;
+
     use super::*;
 
     #[test]
@@ -144,7 +124,7 @@ mod tests {
             .with_capacity(9)
             .with_agent("127.0.0.1:9102")
             .with_label("v", "2");
-        assert_eq!(read(&written(&endpoint)), Ok(endpoint));
+        assert_eq!(read(&endpoint_to_json(&endpoint)), Ok(endpoint));
     }
 
     #[test]

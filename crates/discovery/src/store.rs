@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use evenkeel_config::endpoint_to_json;
 use evenkeel_core::Endpoint;
 use evenkeel_core::hash::{Algorithm, Hasher};
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ impl Store {
     /// When it cannot be written.
     pub fn save(&self, cluster: &str, source: &str, list: &[Endpoint]) -> Result<(), StoreError> {
         let path = self.path(cluster);
-        let endpoints: Vec<Value> = list.iter().map(entries::written).collect();
+        let endpoints: Vec<Value> = list.iter().map(endpoint_to_json).collect();
         let text = json!({ "source": source, "endpoints": endpoints }).to_string();
         self.write(&path, &text)
             .map_err(|error| StoreError::File { path, error })

@@ -18,6 +18,7 @@ mod decision;
 mod descriptors;
 mod discovery;
 mod event;
+mod fleet;
 mod forward;
 mod handover;
 mod http2;

@@ -31,6 +31,7 @@ pub fn config(endpoints: impl IntoIterator<Item = Endpoint>) -> model::Config {
             workers: model::Workers::new(2).expect("two are not too many"),
             ..model::Runtime::default()
         },
+        fleet: None,
         notify: Vec::new(),
         listeners: vec![model::Listener {
             name: "in".into(),

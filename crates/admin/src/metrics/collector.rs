@@ -54,6 +54,7 @@ impl prometheus_client::collector::Collector for Collector {
         health::write(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
         discovery_ages(&mut encoder, &samples)?;
+        fleet_members(&mut encoder, &self.control)?;
         shadows::encode(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
         decision_times(&mut encoder, &samples)?;
@@ -191,6 +192,16 @@ fn discovery_ages(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Re
         }
     }
     Ok(())
+}
+
+fn fleet_members(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let Some(members) = control.fleet_members() else {
+        return Ok(());
+    };
+    let help = "Gateways that belong to the fleet, as this one knows it";
+    let mut family = encoder.encode_descriptor("fleet_members", help, None, MetricType::Gauge)?;
+    let labels: [(&str, &str); 0] = [];
+    gauge(&mut family, &labels, members.len() as f64)
 }
 
 /// Folded to what a double holds exactly: scrapers know no other numbers.

@@ -96,6 +96,7 @@ fn config(plan: &Plan, fleet: &Fleet, address: SocketAddr) -> Config {
         admin: None,
         log: Log::default(),
         runtime: Runtime::default(),
+        fleet: None,
         notify: Vec::new(),
         listeners: vec![Listener {
             name: "demo".into(),

@@ -4,9 +4,11 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::cluster::Cluster;
+use super::discovery::EtcdPlace;
 use super::listener::Listener;
 use crate::value::url::HookUrl;
 
@@ -19,6 +21,8 @@ pub struct Config {
     pub log: Log,
     /// The process.
     pub runtime: Runtime,
+    /// The gateways that this one shares with; none: it is alone.
+    pub fleet: Option<Fleet>,
     /// Who is told what happens, in the order of the file.
     pub notify: Vec<Notify>,
     /// The sockets, in the order of the file; at least one. Names and addresses are unique.
@@ -33,6 +37,22 @@ impl Config {
     pub fn cluster(&self, name: &str) -> Option<&Cluster> {
         self.clusters.iter().find(|cluster| &*cluster.name == name)
     }
+}
+
+/// Gateways that share what operators change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fleet {
+    /// Where they share it.
+    pub etcd: EtcdPlace,
+    /// What the keys of this fleet begin with; it ends with a slash.
+    pub prefix: Arc<str>,
+    /// Whether they share what operators change.
+    pub shares_admin: bool,
+}
+
+impl Fleet {
+    /// The prefix of a fleet that names none.
+    pub const PREFIX: &'static str = "/evenkeel/fleet/";
 }
 
 /// The words for what happens, as notifications may ask for it.

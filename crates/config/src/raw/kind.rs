@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Flag,
     /// One of these words; the second list is not supported yet.
     Word(&'static [&'static str], &'static [&'static str]),
+    /// A list of these words; the second list is not supported yet.
+    Words(&'static [&'static str], &'static [&'static str]),
     /// After what a request is tried again.
     RetryCause,
     /// A list of that.
@@ -123,6 +125,7 @@ impl fmt::Display for Kind {
             Self::File => "the path of a file",
             Self::Flag => "true or false",
             Self::Word(words, _) => return one_of(f, words),
+            Self::Words(words, _) => return list_of(f, words),
             Self::RetryCause => "\"connect\", \"reset\", \"timeout\", a status or a class",
             Self::RetryCauses => {
                 "a list of \"connect\", \"reset\", \"timeout\", statuses like \"503\" and classes like \"5xx\""
@@ -194,6 +197,11 @@ fn numbers_of(f: &mut fmt::Formatter<'_>, numbers: &[u32]) -> fmt::Result {
         write!(f, "{between}{number}")?;
     }
     Ok(())
+}
+
+fn list_of(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {
+    f.write_str("a list of ")?;
+    one_of(f, words)
 }
 
 fn one_of(f: &mut fmt::Formatter<'_>, words: &[&str]) -> fmt::Result {

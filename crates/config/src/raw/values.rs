@@ -244,6 +244,7 @@ fn remedy(entry: &Entry<'_>, written: &str) -> String {
         Kind::KeySources
             | Kind::Networks
             | Kind::Urls
+            | Kind::Words(..)
             | Kind::Endpoints
             | Kind::Strategies
             | Kind::FieldNames

@@ -6,6 +6,7 @@ mod conflicts;
 mod discovery;
 pub(crate) mod endpoint;
 mod fields;
+mod fleet;
 mod hash;
 mod health;
 mod health_warnings;
@@ -34,6 +35,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
     let admin = process::admin(walk, &top);
     let log = process::log(walk, &top);
     let runtime = process::runtime(walk, &top);
+    let fleet = fleet::fleet(walk, &top);
     let notify = notify::notify(walk, &top);
     let listeners = listener::listeners(walk, &top);
     let mut clusters = cluster::clusters(walk, &top);
@@ -48,6 +50,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
         admin: admin.map(|admin| admin.admin),
         log,
         runtime,
+        fleet,
         notify,
         listeners: listeners
             .into_iter()

@@ -213,7 +213,13 @@ pub(super) const LISTENER: &[Case] = &[
         "7:8 error: runtime.zone = 7 is not a name in quotes",
     ]),
     ("[fleet]\netcd = []", &[
-        "3:2 error: fleet is not supported yet",
+        "4:8 error: fleet.etcd is empty",
+    ]),
+    ("[fleet]\nprefix = \"\"\nshare = [\"admin\", \"health\", \"x\"]", &[
+        "3:1 error: fleet has no etcd",
+        "4:10 error: fleet.prefix: \"\" has all keys",
+        "5:19 error: fleet.share: \"health\" is not supported yet",
+        "5:29 error: fleet.share: \"x\" is not known",
     ]),
     ("fleet = false\n[[notify]]\nurl=\"x\"", &[
         "3:1 error: unknown key \"fleet\" in listener",

@@ -55,19 +55,21 @@ impl Feed {
         &mut self.etcd
     }
 
-    /// Lists the keys, in their order. What changes after that is news.
+    /// Lists the keys, in their order, and says whether their history went back since they were listed before: it is
+    /// another etcd, or one from a backup. What changes after that is news.
     ///
     /// # Errors
     ///
     /// As [`Etcd::list`].
-    pub async fn list(&mut self) -> Result<Vec<KeyValue>, SourceError> {
+    pub async fn list(&mut self) -> Result<(Vec<KeyValue>, bool), SourceError> {
         let keys = self.etcd.list(&self.prefix).await?;
-        if keys.revision < self.revision {
-            // Another etcd, or one from a backup: a watch from our revision would wait for long.
+        let went_back = keys.revision < self.revision;
+        if went_back {
+            // A watch from our revision would wait for long.
             self.watch = None;
         }
         self.revision = keys.revision;
-        Ok(keys.all)
+        Ok((keys.all, went_back))
     }
 
     /// Waits for what becomes of the keys after they were listed last.

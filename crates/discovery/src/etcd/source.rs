@@ -40,7 +40,7 @@ impl EtcdSource {
 
     /// Lists the keys.
     pub(crate) async fn read(&mut self) -> Result<Listing, SourceError> {
-        let keys = self.feed.list().await?;
+        let (keys, _) = self.feed.list().await?;
         let read = |one: KeyValue| {
             let said = read(self.feed.prefix(), &one);
             (one.key, said)

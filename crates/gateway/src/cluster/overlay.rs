@@ -108,6 +108,20 @@ impl Overrides {
         }
     }
 
+    /// Has the strategy be another one, or the configured one again.
+    pub(crate) fn amend_strategy(&mut self, strategy: Option<Arc<dyn Strategy>>) {
+        self.strategy = strategy;
+    }
+
+    /// Has what was changed of an endpoint be this.
+    pub(crate) fn amend_endpoint(&mut self, id: &Arc<str>, over: EndpointOverride) {
+        if over == EndpointOverride::default() {
+            self.endpoints.remove(id);
+        } else {
+            self.endpoints.insert(Arc::clone(id), over);
+        }
+    }
+
     /// The endpoints that the cluster is to have: those of the configuration, those that were discovered under
     /// other ids, and what operators made of them.
     pub(super) fn apply(

@@ -255,6 +255,22 @@ impl Cluster {
         });
     }
 
+    /// Changes what operators changed, as another gateway of the fleet has it.
+    pub(crate) fn amend(&self, change: impl FnOnce(&mut Overrides)) {
+        let _ = self.change(|state| {
+            let (config, mut overrides) = (state.config.clone(), state.overrides.clone());
+            change(&mut overrides);
+            let discovered = std::mem::take(&mut state.discovered);
+            let listed = state.list(&config, discovered, &overrides, &BTreeMap::new());
+            debug_assert!(listed.is_ok(), "of each id there is one: {listed:?}");
+            let strategy = overrides.strategy();
+            let strategy = strategy.map_or_else(|| config.strategy.build(), Arc::clone);
+            state.membership.set_strategy(strategy);
+            state.overrides = overrides;
+            Some(())
+        });
+    }
+
     /// The list beside those of the configuration that is in force.
     pub(super) fn listed(&self) -> Vec<Endpoint> {
         self.state().discovered.clone()

@@ -22,6 +22,8 @@ pub(crate) struct Site {
     pub(super) events: Arc<Events>,
     /// Rung when there is something for whoever watches over endpoints.
     pub(super) bell: Arc<Notify>,
+    /// Rung when operators have changed something.
+    operated: Notify,
 }
 
 impl Site {
@@ -31,6 +33,7 @@ impl Site {
             seed,
             events: Arc::default(),
             bell: Arc::default(),
+            operated: Notify::new(),
             zone: runtime.zone.as_deref().map(Into::into),
             instance: runtime.instance.clone().unwrap_or_else(host_name).into(),
         }
@@ -38,6 +41,16 @@ impl Site {
 
     pub(crate) fn events(&self) -> &Arc<Events> {
         &self.events
+    }
+
+    /// Who this gateway is.
+    pub(crate) fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// What rings when operators have changed something.
+    pub(crate) fn operated(&self) -> &Notify {
+        &self.operated
     }
 
     /// What rings when there is something for whoever watches over endpoints.

@@ -108,6 +108,12 @@ impl Control {
         cluster.dry_run(key, self.shared.seed ^ now.0, now)
     }
 
+    /// Who belongs to the fleet, in the order of the names; none when there is none, or nobody was heard of yet.
+    #[must_use]
+    pub fn fleet_members(&self) -> Option<Vec<Arc<str>>> {
+        self.shared.fleet.members()
+    }
+
     /// Receipts of decisions, if any are kept.
     #[must_use]
     pub fn receipts(&self) -> Option<&Arc<Receipts>> {
@@ -131,6 +137,7 @@ impl Control {
             .add(endpoint)
             .ok_or_else(|| EndpointExists(Arc::clone(&id)))?;
         self.tell_member(cluster, &id, "added", "an operator added it");
+        self.shared.site.operated().notify_one();
         self.shared.resolver.ask();
         self.settle().await;
         Ok(())
@@ -146,6 +153,7 @@ impl Control {
         let missing = || UnknownEndpoint(id.into());
         cluster.remove(id).ok_or_else(missing)?;
         self.tell_member(cluster, &id.into(), "removed", "an operator removed it");
+        self.shared.site.operated().notify_one();
         self.settle().await;
         Ok(())
     }
@@ -169,6 +177,7 @@ impl Control {
         let what: Vec<String> = weight.into_iter().chain(admin).collect();
         let event = Event::new(EventKind::Operator, "update", what.join(", "));
         self.tell(event.of_endpoint(id.into()), cluster);
+        self.shared.site.operated().notify_one();
         self.settle().await;
         Ok(())
     }
@@ -179,6 +188,7 @@ impl Control {
         cluster.set_strategy(strategy);
         let event = Event::new(EventKind::Operator, "strategy", format!("strategy {name}"));
         self.tell(event, cluster);
+        self.shared.site.operated().notify_one();
         self.settle().await;
     }
 

@@ -19,6 +19,7 @@ use crate::cluster::{Cluster, Site};
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::discovery::first_lists;
+use crate::fleet::{FleetState, first_changes};
 use crate::handover::{Inherited, Memory};
 use crate::listener::{self, Bound, Door, Inheritance, InheritedSocket};
 use crate::span::Spans;
@@ -68,6 +69,7 @@ impl Gateway {
             resolver: Resolver::new(Arc::clone(&plan)),
             descriptors: Arc::new(Descriptors::new()),
             restarts: Restarts::default(),
+            fleet: FleetState::default(),
             site,
             store: config.runtime.state_dir.as_deref().map(Store::new),
             plan,
@@ -79,6 +81,7 @@ impl Gateway {
             drained: Notify::new(),
         });
         first_lists(&shared, &shared.plan.load().clusters).await;
+        first_changes(&shared).await;
         let prepared = Prepared { shared, sockets };
         prepared.look_up().await;
         Ok(prepared)

@@ -29,13 +29,15 @@ pub enum Task {
     Notices,
     /// Asks sources for endpoints.
     Discovery,
+    /// Shares what operators change with other gateways.
+    Fleet,
     /// Sends spans to a collector.
     Spans,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Resolver,
         Self::Latencies,
         Self::Weights,
@@ -43,6 +45,7 @@ impl Task {
         Self::Health,
         Self::Notices,
         Self::Discovery,
+        Self::Fleet,
         Self::Spans,
     ];
 
@@ -57,6 +60,7 @@ impl Task {
             Self::Health => "health",
             Self::Notices => "notices",
             Self::Discovery => "discovery",
+            Self::Fleet => "fleet",
             Self::Spans => "spans",
         }
     }

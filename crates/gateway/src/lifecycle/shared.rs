@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::cluster::Site;
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
+use crate::fleet::FleetState;
 use crate::log::LineFile;
 use crate::span::Spans;
 use crate::upstream::Resolver;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) resolver: Resolver,
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) restarts: Restarts,
+    pub(crate) fleet: FleetState,
     pub(crate) site: Arc<Site>,
     /// Where the last good lists of endpoints are kept, if they are.
     pub(crate) store: Option<Store>,

@@ -15,6 +15,7 @@ use super::median::{follow_limits, follow_medians};
 use super::restart::Task;
 use super::shared::Shared;
 use crate::discovery::discover;
+use crate::fleet::join_fleet;
 use crate::handover::Inherited;
 use crate::notify::notify;
 use crate::probe::watch;
@@ -217,6 +218,7 @@ async fn mind(minded: Arc<Shared>) {
         restarts.keep(Task::Health, || watch(shared())),
         restarts.keep(Task::Notices, || notify(shared())),
         restarts.keep(Task::Discovery, || discover(shared())),
+        restarts.keep(Task::Fleet, || join_fleet(shared())),
         restarts.keep(Task::Spans, || {
             let shared = shared();
             async move {

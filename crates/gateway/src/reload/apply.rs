@@ -109,6 +109,8 @@ impl Control {
         ));
         tell_of_overrides(&old, &plan);
         self.shared.plan.publish(Arc::clone(&plan));
+        // Of clusters that are new the fleet may know something.
+        site.operated().notify_one();
         self.adopt(&plan, sockets).await;
         self.shared.resolver.ask();
         site.bell().notify_one();

@@ -48,6 +48,7 @@ impl Diff {
                 settings: differing(&[
                     ("runtime.drain_timeout", drain),
                     ("notify", old.notify != new.notify),
+                    ("fleet", old.fleet != new.fleet),
                 ]),
                 next_start: next_start(old, new),
             },
@@ -246,6 +247,7 @@ mod tests {
                 drain_timeout: Duration::from_secs(draw(2) + 1),
                 ..Runtime::default()
             },
+            fleet: None,
             notify: Vec::new(),
             listeners,
             clusters,

@@ -17,6 +17,7 @@ mod drain;
 mod ejection;
 mod failures;
 mod fields;
+mod fleet;
 mod gray;
 mod grpc_checks;
 mod health;

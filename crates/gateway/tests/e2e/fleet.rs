@@ -1,0 +1,169 @@
+//! Gateways that share what operators change, on a real etcd.
+
+use std::time::Duration;
+
+use evenkeel_config::{ClusterTls, EtcdPlace, Fleet, StrategyChoice, parse_registry_url};
+use evenkeel_core::{Admin, Endpoint};
+use evenkeel_gateway::OperatorChanges;
+use evenkeel_testkit::{Etcd, Gateway, config, eventually};
+
+const IDS: [&str; 3] = ["a", "b", "c"];
+
+fn configured(url: &str, instance: &str) -> evenkeel_config::Config {
+    let mut config = config(IDS.map(|id| Endpoint::new(id, "127.0.0.1:1")));
+    config.runtime.instance = Some(instance.to_owned());
+    config.fleet = Some(Fleet {
+        etcd: EtcdPlace {
+            endpoints: vec![parse_registry_url(url).expect("a URL")],
+            user: None,
+            tls: ClusterTls::default(),
+        },
+        prefix: Fleet::PREFIX.into(),
+        shares_admin: true,
+    });
+    config
+}
+
+fn member(etcd: &Etcd, instance: &str) -> Gateway {
+    Gateway::start(&configured(etcd.url(), instance))
+}
+
+fn admin(gateway: &Gateway, id: &str) -> Admin {
+    gateway.endpoint(id).admin
+}
+
+fn weight(gateway: &Gateway, id: &str) -> u16 {
+    gateway.endpoint(id).endpoint.weight()
+}
+
+fn has(gateway: &Gateway, id: &str) -> bool {
+    gateway.cluster().endpoint(id).is_some()
+}
+
+fn strategy(gateway: &Gateway) -> &'static str {
+    gateway.cluster().strategy().descriptor().name
+}
+
+/// Whatever an operator does at one is done at the other, and taken back at either.
+#[test]
+fn what_operators_change_at_one_is_changed_at_all() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (member(&etcd, "one"), member(&etcd, "other"));
+    one.update("a", Some(7), Some(Admin::Draining));
+    eventually("it is drained there too", || {
+        admin(&other, "a") == Admin::Draining
+    });
+    assert_eq!(weight(&other, "a"), 7);
+    other.update("a", None, Some(Admin::Enabled));
+    eventually("it is back at both", || admin(&one, "a") == Admin::Enabled);
+    assert_eq!((weight(&one, "a"), weight(&other, "a")), (7, 7));
+    other.add(Endpoint::new("d/1", "127.0.0.1:2").with_zone("z"));
+    one.remove("b");
+    eventually("one is added", || has(&one, "d/1"));
+    eventually("one is removed", || !has(&other, "b"));
+    let maglev = StrategyChoice::new("maglev", &[]).expect("known").build();
+    one.wait(one.control().set_strategy(one.cluster(), maglev));
+    eventually("the strategy is another one", || {
+        strategy(&other) == "maglev"
+    });
+    // A third one takes it all over before it serves.
+    let third = member(&etcd, "third");
+    assert_eq!((strategy(&third), weight(&third, "a")), ("maglev", 7));
+    assert!(has(&third, "d/1") && !has(&third, "b"));
+    let members = || third.control().fleet_members().unwrap_or_default();
+    eventually("they know each other", || {
+        members().iter().map(AsRef::as_ref).collect::<Vec<&str>>() == ["one", "other", "third"]
+    });
+    // What is forgotten at one is forgotten at all.
+    let plain = configured(etcd.url(), "one");
+    let reloaded = one.wait(one.control().reload(&plain, OperatorChanges::Forget));
+    reloaded.expect("a reload");
+    for gateway in [&one, &other, &third] {
+        eventually("it is as configured", || {
+            gateway.cluster().overrides().is_empty() && has(gateway, "b") && !has(gateway, "d/1")
+        });
+        assert_eq!(strategy(gateway), "least_request");
+    }
+}
+
+/// Each goes on with what it knows while etcd is away, and they agree when it is back.
+#[test]
+fn an_etcd_that_is_away_keeps_nobody_from_anything() {
+    let Some(mut etcd) = Etcd::start() else {
+        return;
+    };
+    let (one, other) = (member(&etcd, "one"), member(&etcd, "other"));
+    one.update("a", Some(7), None);
+    eventually("they share", || weight(&other, "a") == 7);
+    etcd.kill();
+    one.update("b", None, Some(Admin::Draining));
+    other.update("c", Some(9), None);
+    assert_eq!(
+        (admin(&one, "b"), weight(&other, "c")),
+        (Admin::Draining, 9)
+    );
+    // One that starts now serves as configured, and does not wait for long.
+    let late = member(&etcd, "late");
+    assert_eq!(weight(&late, "a"), 1);
+    etcd.restart();
+    for gateway in [&one, &other, &late] {
+        eventually("all is known to all", || {
+            weight(gateway, "a") == 7
+                && admin(gateway, "b") == Admin::Draining
+                && weight(gateway, "c") == 9
+        });
+    }
+    // One that lost everything is told again by whoever knows.
+    etcd.restart_empty();
+    let key = format!("{}admin/web/endpoints/a", Fleet::PREFIX);
+    eventually("it is written again", || {
+        etcd.ctl(&["get", &key]).contains("{\"weight\":7}")
+    });
+    eventually("what is new is shared", || {
+        // Whoever writes again what it knows may be a moment later.
+        if weight(&one, "c") != 5 {
+            one.update("c", Some(5), None);
+        }
+        [&one, &other, &late]
+            .iter()
+            .all(|gateway| weight(gateway, "c") == 5)
+    });
+    for gateway in [&one, &other, &late] {
+        assert_eq!(
+            (weight(gateway, "a"), admin(gateway, "b")),
+            (7, Admin::Draining)
+        );
+    }
+}
+
+/// What makes no sense in etcd is skipped, and what operators write there by hand counts.
+#[test]
+fn keys_that_others_write_count_as_far_as_they_make_sense() {
+    let Some(etcd) = Etcd::start() else { return };
+    let key = |rest: &str| format!("{}admin/web/{rest}", Fleet::PREFIX);
+    etcd.put(&key("endpoints/a"), "{\"weight\": 70000}");
+    etcd.put(&key("endpoints/b"), "{ \"weight\": 3 }");
+    etcd.put(&key("strategy"), "{\"name\":\"nobody\"}");
+    etcd.put(
+        &format!("{}admin/elsewhere/endpoints/x", Fleet::PREFIX),
+        "{\"weight\":2}",
+    );
+    let gateway = member(&etcd, "one");
+    assert_eq!((weight(&gateway, "a"), weight(&gateway, "b")), (1, 3));
+    etcd.delete(&key("endpoints/b"));
+    eventually("it was taken back", || weight(&gateway, "b") == 1);
+    etcd.put(&key("endpoints/a"), "{\"admin\":\"disabled\"}");
+    eventually("it was mended", || admin(&gateway, "a") == Admin::Disabled);
+    gateway.update("c", Some(4), None);
+    eventually("it is written", || {
+        etcd.ctl(&["get", &key("endpoints/c")])
+            .contains("{\"weight\":4}")
+    });
+    // What is not understood here may be by others: it stays.
+    std::thread::sleep(Duration::from_millis(100));
+    let all = etcd.ctl(&["get", "--prefix", "--keys-only", Fleet::PREFIX]);
+    assert!(
+        all.contains("admin/web/strategy") && all.contains("admin/elsewhere/endpoints/x"),
+        "{all}"
+    );
+}

@@ -1,0 +1,233 @@
+"""A real etcd and three gateways: endpoints come and go within a second at all of them, and whatever happens to
+etcd or to a gateway, no request fails that had a living endpoint.
+
+python3 -B tests/fleet/fleet.py --binary target/debug/evenkeel [--rounds 10] [--rate 100]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from backend import Backend  # noqa: E402
+from etcd import Etcd  # noqa: E402
+from gateway import Gateway  # noqa: E402
+from load import Load  # noqa: E402
+
+PREFIX = "/evenkeel/clusters/web/"
+# How soon a change must be seen by traffic at every gateway.
+WITHIN = 1.0
+
+
+class World:
+    """Everything that runs."""
+
+    def __init__(self, folder, binary, rate):
+        self.etcd = Etcd(folder / "etcd")
+        self.backends = {name: Backend(name) for name in "abcd"}
+        self.gateways = [Gateway(binary, folder, f"gw-{n}", self.etcd.url) for n in range(3)]
+        self.load = Load(self.gateways, rate)
+        self.seen = {"put": [], "del": [], "drain": []}
+        self.slow = []
+
+    def put(self, name):
+        value = {"address": f"127.0.0.1:{self.backends[name].port}", "weight": 1}
+        return self.etcd.ctl("put", PREFIX + name, json.dumps(value))
+
+    def delete(self, name):
+        return self.etcd.ctl("del", PREFIX + name)
+
+    async def first(self, name):
+        """From a put to the first request at each gateway."""
+        at = time.monotonic()
+        self.load.mark(name)
+        await self.put(name)
+        await self.until(lambda: all(self.load.first[name].get(g.name) for g in self.gateways), "put")
+        for gateway in self.gateways:
+            self.note("put", self.load.first[name][gateway.name] - at)
+
+    async def last(self, name):
+        """From a removal to the last request at each gateway: none may come a second later."""
+        at = time.monotonic()
+        await self.delete(name)
+        await asyncio.sleep(WITHIN * 1.5)
+        for gateway in self.gateways:
+            self.note("del", max(0.0, self.load.last.get((gateway.name, name), at) - at))
+
+    async def drained(self, name):
+        """An operator drains an endpoint at one gateway: the others follow, until it is enabled at another one."""
+        path = f"/api/v1/clusters/web/endpoints/{name}"
+        at = time.monotonic()
+        await self.gateways[0].call("PATCH", path, {"admin": "draining"})
+        await asyncio.sleep(WITHIN * 1.5)
+        for gateway in self.gateways:
+            self.note("drain", max(0.0, self.load.last.get((gateway.name, name), at) - at))
+        self.load.mark(name)
+        await self.gateways[1].call("PATCH", path, {"admin": "enabled"})
+        await self.until(lambda: all(self.load.first[name].get(g.name) for g in self.gateways), "enable")
+
+    def note(self, what, seconds):
+        self.seen[what].append(seconds)
+        if seconds > WITHIN:
+            self.slow.append(f"{what}: {seconds:.3f} s")
+
+    async def until(self, condition, what, seconds=30):
+        """Waits for a condition, far longer than it should take."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise RuntimeError(f"{what}: not within {seconds} s\n{self.said()}")
+            await asyncio.sleep(0.005)
+
+    async def agree(self, names):
+        """Waits until every gateway has these endpoints."""
+        end = time.monotonic() + 30
+        while True:
+            lists = [await gateway.endpoints() for gateway in self.gateways if gateway.is_up]
+            if all(known == sorted(names) for known in lists):
+                return
+            if time.monotonic() > end:
+                raise RuntimeError(f"the gateways have {lists}, not {names}\n{self.said()}")
+            await asyncio.sleep(0.05)
+
+    def said(self):
+        return "\n".join(f"-- {g.name}\n{g.said()[-2000:]}" for g in self.gateways)
+
+
+async def calm(world):
+    """Changes while all is well."""
+    await world.first("c")
+    await world.drained("c")
+    await world.last("c")
+
+
+async def kill(world):
+    """etcd dies and comes back; what was changed is seen."""
+    await world.etcd.kill()
+    await asyncio.sleep(1)
+    await world.etcd.start()
+    await world.put("d")
+    await world.agree("abd")
+    await world.delete("d")
+    await world.agree("ab")
+
+
+async def compact(world):
+    """The history is thrown away while a change is made."""
+    await world.put("d")
+    await world.etcd.compact()
+    await world.agree("abd")
+    await world.delete("d")
+    await world.agree("ab")
+
+
+async def pause(world):
+    """etcd is stopped in its tracks for longer than anybody waits for it."""
+    world.etcd.pause()
+    await asyncio.sleep(4)
+    world.etcd.go_on()
+    await world.put("d")
+    await world.agree("abd")
+    await world.delete("d")
+    await world.agree("ab")
+
+
+async def empty(world):
+    """etcd comes back without anything: nothing is emptied, and the endpoints return."""
+    await world.etcd.kill()
+    world.etcd.forget()
+    await world.etcd.start()
+    await asyncio.sleep(1)
+    await world.agree("ab")
+    for name in "ab":
+        await world.put(name)
+    await world.agree("ab")
+
+
+async def gateway(world):
+    """A gateway dies, which its clients notice and go elsewhere, and comes back."""
+    victim = world.gateways[2]
+    await victim.kill()
+    await asyncio.sleep(0.5)
+    await victim.start()
+    await world.agree("ab")
+
+
+async def backend(world):
+    """An endpoint dies with its lease: others take its requests meanwhile."""
+    lease = await world.etcd.lease(1)
+    value = json.dumps({"address": f"127.0.0.1:{world.backends['d'].port}"})
+    await world.etcd.ctl("put", f"--lease={lease}", PREFIX + "d", value)
+    await world.agree("abd")
+    await world.backends["d"].stop()
+    await world.agree("ab")
+    await world.backends["d"].start()
+
+
+CHAOS = [calm, kill, compact, pause, empty, gateway, backend]
+
+
+async def run(arguments, folder):
+    world = World(folder, arguments.binary, arguments.rate)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(world.etcd.stop)
+        await world.etcd.start()
+        for one in world.backends.values():
+            await one.start()
+            stack.push_async_callback(one.stop)
+        await world.put("a")
+        await world.put("b")
+        for one in world.gateways:
+            stack.push_async_callback(one.stop)
+            await one.start()
+        await world.agree("ab")
+        loading = asyncio.create_task(world.load.run())
+        for number in range(arguments.rounds):
+            for trouble in CHAOS:
+                began = time.monotonic()
+                await trouble(world)
+                print(f"round {number + 1}: {trouble.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+        world.load.stopping = True
+        await loading
+        members = await world.gateways[0].metric("fleet_members")
+    return report(world, members)
+
+
+def report(world, members):
+    """Says what came of it; whether all is well."""
+    load = world.load
+    print(f"requests: {load.count}, failed: {len(load.failed)}, "
+          f"tried at another gateway: {load.elsewhere}, members of the fleet: {members:.0f}")
+    for what, seconds in world.seen.items():
+        print(f"{what}: {len(seconds)} times, median {statistics.median(seconds) * 1000:.0f} ms, "
+              f"worst {max(seconds) * 1000:.0f} ms")
+    wrong = [f"failed: {why}" for why in load.failed[:10]] + [f"slow: {one}" for one in world.slow]
+    if members != 3:
+        wrong.append(f"the fleet has {members:.0f} members, not 3")
+    for line in wrong:
+        print(line)
+    if wrong:
+        print(world.said())
+    return not wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", required=True, help="the gateway")
+    parser.add_argument("--rounds", type=int, default=10, help="how often each trouble comes")
+    parser.add_argument("--rate", type=float, default=100, help="requests a second")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="evenkeel-fleet-") as folder:
+        is_well = asyncio.run(run(arguments, pathlib.Path(folder)))
+    sys.exit(0 if is_well else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""A gateway of the fleet."""
+
+import asyncio
+import json
+import pathlib
+import re
+import time
+
+from etcd import free_port
+
+CONFIG = """
+[admin]
+address = "127.0.0.1:{admin}"
+[runtime]
+instance = "{name}"
+workers = 1
+state_dir = "{state}"
+[[listener]]
+name = "web"
+address = "127.0.0.1:{port}"
+cluster = "web"
+[cluster.web]
+strategy = "round_robin"
+[cluster.web.discovery]
+type = "etcd"
+endpoints = ["{etcd}"]
+[fleet]
+etcd = ["{etcd}"]
+"""
+
+
+class Gateway:
+    """A running gateway."""
+
+    def __init__(self, binary, folder, name, etcd):
+        self.binary, self.name = binary, name
+        self.file, self.log = (pathlib.Path(folder) / f"{name}.{kind}" for kind in ("toml", "log"))
+        self.port, self.admin = free_port(), free_port()
+        self.file.write_text(CONFIG.format(name=name, admin=self.admin, port=self.port, etcd=etcd,
+                                           state=pathlib.Path(folder) / name), encoding="utf-8")
+        self.process = None
+
+    @property
+    def is_up(self):
+        return self.process is not None and self.process.returncode is None
+
+    async def start(self):
+        """Starts it, and waits until it is ready."""
+        with open(self.log, "ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                self.binary, "serve", str(self.file), stdin=asyncio.subprocess.DEVNULL,
+                stdout=log, stderr=log)
+        end = time.monotonic() + 30
+        while time.monotonic() < end and self.is_up:
+            try:
+                if (await self.call("GET", "/readyz"))[0] == 200:
+                    return
+            except OSError:
+                pass
+            await asyncio.sleep(0.05)
+        raise RuntimeError(f"{self.name} did not start: {self.said()[-500:]}")
+
+    async def call(self, method, path, body=None):
+        """A call of the admin API: its status and its text."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.admin)
+        data = json.dumps(body).encode() if body else b""
+        writer.write(f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+                     f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data)
+        async with asyncio.timeout(30):
+            answer = await reader.read()
+        writer.close()
+        head, _, text = answer.partition(b"\r\n\r\n")
+        return int(head[9:12] or 0), text.decode()
+
+    async def endpoints(self):
+        """The ids of the endpoints that it has."""
+        _, text = await self.call("GET", "/api/v1/clusters/web/endpoints")
+        return sorted(endpoint["id"] for endpoint in json.loads(text))
+
+    async def metric(self, name):
+        """The sum of a metric over its labels."""
+        _, text = await self.call("GET", "/metrics")
+        return sum(map(float, re.findall(rf"^evenkeel_{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE)))
+
+    def said(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    async def kill(self):
+        self.process.kill()
+        await self.process.wait()
+
+    async def stop(self):
+        if self.is_up:
+            await self.kill()
