@@ -41,7 +41,7 @@ fn every_mistake_of_a_file_is_exit_3_and_names_the_thing_and_what_is_right() {
         ("broken TOML", with("endpoints = [\"h:1\""), &[]),
         ("not TOML at all", "{\"listener\": []}".to_owned(), &[]),
         ("nothing", String::new(), &["listener"]),
-        ("a key of the future", with("endpoints = [{ address = \"h:1\", agent = \"h:2\" }]"), &["agent", "not supported yet"]),
+        ("a key of the future", with("endpoints = []\n[fleet]\netcd = [\"http://h:1\"]\nshare = [\"health\"]"), &["fleet.share", "not supported yet"]),
         ("a missing variable", with("endpoints = [\"${NO_SUCH_VARIABLE_HERE}\"]"), &["NO_SUCH_VARIABLE_HERE"]),
     ];
     for (what, text, parts) in cases {

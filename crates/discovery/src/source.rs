@@ -44,6 +44,12 @@ impl Source {
         }))
     }
 
+    /// Whether it tells of changes by itself, so that reading the whole list should find nothing new.
+    #[must_use]
+    pub const fn tells_of_changes(&self) -> bool {
+        !matches!(self.0, Kind::Dns(_))
+    }
+
     /// Reads the whole list now.
     ///
     /// # Errors

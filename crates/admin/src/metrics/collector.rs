@@ -53,7 +53,7 @@ impl prometheus_client::collector::Collector for Collector {
         table_checksums(&mut encoder, &samples)?;
         health::write(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
-        discovery_ages(&mut encoder, &samples)?;
+        discovery(&mut encoder, &samples)?;
         fleet_members(&mut encoder, &self.control)?;
         shadows::encode(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
@@ -177,7 +177,7 @@ fn table_checksums(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> R
     Ok(())
 }
 
-fn discovery_ages(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+fn discovery(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
     // A family without a series is none.
     if samples.iter().all(|sample| sample.discovery_age.is_none()) {
         return Ok(());
@@ -190,6 +190,16 @@ fn discovery_ages(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Re
             let labels = [("cluster", &*sample.cluster)];
             gauge(&mut family, &labels, age.0 as f64 / 1e9)?;
         }
+    }
+    let help = "Whole lists that were others than the changes had led to that the source told of";
+    let name = "discovery_disagreements";
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for sample in samples
+        .iter()
+        .filter(|sample| sample.discovery_age.is_some())
+    {
+        let labels = [("cluster", &*sample.cluster)];
+        counter(&mut family, &labels, sample.disagreements)?;
     }
     Ok(())
 }

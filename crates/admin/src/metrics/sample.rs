@@ -14,6 +14,8 @@ pub(super) struct Sample {
     pub(super) panic: bool,
     /// Since the source of endpoints last confirmed the list, where there is one.
     pub(super) discovery_age: Option<Nanos>,
+    /// How often its whole list was another one than its changes had led to.
+    pub(super) disagreements: u64,
     /// Of the table of keys, under a strategy that has one.
     pub(super) checksum: Option<u64>,
     /// How long decisions took.
@@ -37,11 +39,13 @@ pub(super) struct Sample {
 
 impl Sample {
     pub(super) fn of(cluster: &Cluster) -> Self {
+        let discovery = cluster.discovery();
         Self {
             cluster: cluster.shared_name(),
             strategy: cluster.strategy().descriptor().name,
             panic: cluster.is_in_panic(),
-            discovery_age: cluster.discovery().map(|report| report.age),
+            discovery_age: discovery.as_ref().map(|report| report.age),
+            disagreements: discovery.map_or(0, |report| report.disagreements),
             checksum: cluster.table_checksum(),
             decisions: cluster.decisions(),
             decision_times: cluster.decision_times(),

@@ -11,7 +11,7 @@ use http_body_util::Full;
 use hyper::Request;
 use hyper::body::{Bytes, Incoming};
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::http::{Http, Lines, escaped, whole};
 use crate::listing::{Listing, SourceError};
@@ -30,6 +30,9 @@ const PAGE_BYTES_MAX: usize = 64 << 20;
 /// After how long the server is to end a watch. It is begun again from where it was.
 const WATCH_SECONDS: u32 = 300;
 
+/// The least time between two watches: a server that ends them at once must not keep us busy.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// For how long changes are gathered that come one upon the other.
 const GATHER: Duration = Duration::from_millis(10);
 const GATHER_MAX: Duration = Duration::from_millis(250);
@@ -46,6 +49,8 @@ pub(crate) struct KubernetesSource {
     /// Up to which version they are known.
     version: Option<String>,
     watch: Option<Lines>,
+    /// When the last watch began.
+    watched: Option<Instant>,
     is_dirty: bool,
 }
 
@@ -66,6 +71,7 @@ impl KubernetesSource {
             slices: BTreeMap::new(),
             version: None,
             watch: None,
+            watched: None,
             is_dirty: false,
         }
     }
@@ -108,6 +114,10 @@ impl KubernetesSource {
                 return self.read().await;
             };
             if self.watch.is_none() {
+                if let Some(watched) = self.watched {
+                    sleep_until(watched + PAUSE).await;
+                }
+                self.watched = Some(Instant::now());
                 let rest = format!(
                     "&watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}",
                     escaped(&version)

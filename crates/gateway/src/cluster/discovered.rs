@@ -30,6 +30,8 @@ pub(super) struct Discovered {
     is_stored: bool,
     trouble: Option<Trouble>,
     faults: Vec<Fault>,
+    /// How often the whole list was another one than its changes had led to.
+    disagreements: u64,
 }
 
 #[derive(Debug)]
@@ -57,6 +59,8 @@ pub struct DiscoveryReport {
     pub held: Option<(Loss, usize)>,
     /// Entries that were skipped, at most 20 of them.
     pub faults: Vec<String>,
+    /// How often the whole list, when it was read, was another one than the changes had led to that the source told of.
+    pub disagreements: u64,
 }
 
 /// What a list of a source came to.
@@ -87,6 +91,7 @@ impl Discovered {
             is_stored: false,
             trouble: None,
             faults: Vec::new(),
+            disagreements: 0,
         }
     }
 
@@ -120,6 +125,7 @@ impl Discovered {
                 .map(|trouble| trouble.error.to_string()),
             held: self.guard.held(),
             faults: self.faults.iter().map(Fault::to_string).collect(),
+            disagreements: self.disagreements,
         }
     }
 }
@@ -188,6 +194,13 @@ impl Cluster {
             }
         };
         (offered, new_faults)
+    }
+
+    /// Notes that the whole list was another one than its changes had led to.
+    pub(crate) fn note_disagreement(&self) {
+        if let Some(discovered) = &mut *self.discovered() {
+            discovered.disagreements += 1;
+        }
     }
 
     /// Puts the list in force that is held; none when none is.

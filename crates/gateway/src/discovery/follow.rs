@@ -34,25 +34,36 @@ pub(super) async fn follow(
         }
     };
     let mut next_read = shared.clock.now();
+    // The list is known from it, and every change since.
+    let mut is_known = false;
     loop {
         let until = next_read.since(shared.clock.now());
-        let said = match timeout(duration(until), change(&mut source, until)).await {
-            Ok(changed) => changed,
+        let (said, is_whole) = match timeout(duration(until), change(&mut source, until)).await {
+            Ok(changed) => (changed, false),
             Err(_) => {
                 next_read = shared.clock.now() + refresh;
-                source.read().await
+                (source.read().await, true)
             }
         };
         match said {
             Ok(listing) => {
                 backoff.reset();
                 let offered = take_in(&shared, &cluster, &from, listing).await;
+                let is_new = matches!(
+                    offered,
+                    Offered::Taken { is_new: true, .. } | Offered::Held { is_new: true, .. }
+                );
+                if is_whole && is_known && is_new && source.tells_of_changes() {
+                    cluster.note_disagreement();
+                }
+                is_known = true;
                 if matches!(offered, Offered::Held { is_new: true, .. }) {
                     // It is asked once more when a second read would be believed.
                     next_read = shared.clock.now() + refresh;
                 }
             }
             Err(error) => {
+                is_known = false;
                 tell_lost(&shared, &cluster, &from, &error);
                 sleep(backoff.wait()).await;
                 next_read = shared.clock.now();

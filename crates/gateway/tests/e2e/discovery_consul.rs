@@ -194,3 +194,29 @@ fn servers_that_are_cut_off_are_not_believed() {
     assert_eq!(ids(&gateway), ["a", "b"]);
     let _ = std::fs::remove_dir_all(folder);
 }
+
+/// What the index does not tell of is found by the read of the whole list, and counted.
+#[test]
+fn what_only_a_whole_read_finds_is_counted() {
+    let upstream = Upstream::ok("ok");
+    let consul = Consul::default();
+    consul.set(&[("a", "n1", &upstream)]);
+    let (_server, gateway) = scene(&consul, None, Duration::from_millis(700));
+    let told = || {
+        gateway
+            .cluster()
+            .discovery()
+            .expect("a source")
+            .disagreements
+    };
+    consul.set(&[("a", "n1", &upstream), ("b", "n1", &upstream)]);
+    eventually("another comes", || ids(&gateway) == ["a", "b"]);
+    let before = told();
+    consul.change(|state| {
+        let another = state.instances[0].clone();
+        state.instances.push(another);
+        state.instances[2]["Service"]["ID"] = json!("c");
+    });
+    eventually("it is found", || ids(&gateway) == ["a", "b", "c"]);
+    eventually("and counted", || told() == before + 1);
+}
