@@ -39,13 +39,16 @@ class Gateway:
         self.file.write_text(CONFIG.format(name=name, admin=self.admin, port=self.port, etcd=etcd,
                                            state=pathlib.Path(folder) / name), encoding="utf-8")
         self.process = None
+        # From before it is killed: what clients see of that is no failure of its own.
+        self.is_doomed = False
 
     @property
     def is_up(self):
-        return self.process is not None and self.process.returncode is None
+        return self.process is not None and self.process.returncode is None and not self.is_doomed
 
     async def start(self):
         """Starts it, and waits until it is ready."""
+        self.is_doomed = False
         with open(self.log, "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 self.binary, "serve", str(self.file), stdin=asyncio.subprocess.DEVNULL,
@@ -86,6 +89,7 @@ class Gateway:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     async def kill(self):
+        self.is_doomed = True
         self.process.kill()
         await self.process.wait()
 

@@ -6,8 +6,8 @@
 mod bench;
 mod dashboard;
 mod demo;
-mod fresh;
 mod fleet;
+mod fresh;
 mod install;
 mod outside;
 mod process;

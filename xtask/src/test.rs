@@ -1,8 +1,8 @@
 //! `cargo xtask test`: everything a change must pass, in the order in which mistakes are cheapest.
 
 use crate::dashboard;
-use crate::fresh;
 use crate::fleet;
+use crate::fresh;
 use crate::outside;
 use crate::process::{self, answers, cargo, command, debug_binary, target};
 use crate::soak;
