@@ -62,6 +62,12 @@ fn endpoints_come_and_go() {
     assert_eq!(to_a + to_b + to_c, 40);
     assert!(to_a.abs_diff(to_b) <= 2, "{to_a} {to_b}");
     assert!((1..20).contains(&to_c), "{to_c}");
+    let listed = scene.order(&["endpoint", "list"]);
+    let why = listed.lines().last().unwrap_or_default();
+    assert!(
+        why.starts_with("rack 1/c: healthy; warms up: has "),
+        "{listed}"
+    );
     scene.order(&["endpoint", "remove", "rack 1/c"]);
     scene.order(&["endpoint", "remove", "a"]);
     assert_eq!(scene.traffic(10), (0, 10));

@@ -101,6 +101,73 @@ proptest! {
         }
     }
 
+    /// All machines at once, with operators and lists that change: nothing changes without an event that says from what
+    /// to what, and each endpoint is as the worst of its machines has it.
+    #[test]
+    fn nothing_changes_without_an_event(
+        steps in prop::collection::vec((0_u8..8, 0_usize..4, any::<bool>(), 0_u64..20_000), 1..300),
+    ) {
+        let policy = HealthPolicy {
+            active: Some(ActivePolicy::default()),
+            outlier: Some(OutlierPolicy { max_ejected: 0.5, ..OutlierPolicy::default() }),
+            slow_start: Some(SlowStart::default()),
+        };
+        let mut health = cluster(policy, 0);
+        let mut known: BTreeMap<Arc<str>, Health> = BTreeMap::new();
+        let mut speaks = [None; 4];
+        let mut here = [false; 4];
+        let mut admin = [Admin::Enabled; 4];
+        let mut now = Nanos(0);
+        for (what, which, good, wait) in steps {
+            now = now + Nanos::from_millis(wait);
+            let happenings = match what {
+                0 | 1 => health.probed(&id(which), &ProbeResult { passed: good, seen: String::new() }, now),
+                2 => runs(&mut health, &[if good { 0 } else { 9 }; 4][..=which], now),
+                3 => {
+                    let line = if good { "up" } else { "down" };
+                    let line = AgentLine::parse(line.as_bytes()).expect("well-formed");
+                    if here[which] {
+                        speaks[which] = Some(good);
+                    }
+                    health.agent_said(&id(which), &line, now)
+                }
+                4 | 5 => {
+                    here[which] |= good;
+                    if what == 5 {
+                        here[which] = good;
+                        admin[which] = if good { Admin::Draining } else { Admin::Enabled };
+                    }
+                    let all = listed(4).zip(here).zip(admin).filter(|((_, here), _)| *here);
+                    let all: Vec<Listed> = all
+                        .map(|((listed, _), admin)| Listed { admin, has_agent: true, ..listed })
+                        .collect();
+                    let happenings = health.list(all.into_iter(), false, now);
+                    for number in (0..4).filter(|number| !here[*number]) {
+                        known.remove(&*id(number));
+                        speaks[number] = None;
+                    }
+                    happenings
+                }
+                _ => health.tick(now),
+            };
+            for change in transitions(happenings) {
+                let before = known.insert(Arc::clone(&change.id), change.to).unwrap_or_default();
+                prop_assert_eq!(before, change.from);
+                prop_assert!(change.from != change.to && !change.evidence.is_empty());
+            }
+            for number in 0..4 {
+                let verdict = health.verdict(&id(number));
+                prop_assert_eq!(verdict.is_some(), here[number]);
+                let Some(verdict) = verdict else { continue };
+                let told = known.get(&*id(number)).copied().unwrap_or_default();
+                prop_assert_eq!(verdict.health, told, "a change that nobody was told of");
+                if speaks[number] == Some(false) {
+                    prop_assert_eq!(verdict.health, Health::Unhealthy, "its agent says it is down");
+                }
+            }
+        }
+    }
+
     /// Never more out than the cap, never the last good one, never without an event, and every ejection
     /// is over in its time.
     #[test]
@@ -111,7 +178,9 @@ proptest! {
     ) {
         let policy = OutlierPolicy { max_ejected: share, ..OutlierPolicy::default() };
         let mut health = cluster(watched(policy), count);
-        let most = policy.ejected_max(count).min(count - 1);
+        // Worked out here as well: the share, but one at least.
+        let whole = if share > 0.0 { ((count as f64 * share + 1e-9) as usize).max(1) } else { 0 };
+        let most = whole.min(count - 1);
         let mut now = Nanos(0);
         let mut known: BTreeMap<Arc<str>, Health> = BTreeMap::new();
         for (what, numbers, wait) in steps {

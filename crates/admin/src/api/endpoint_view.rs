@@ -92,7 +92,9 @@ fn reason(report: &EndpointReport) -> String {
     match (report.standing, report.warmth) {
         (Standing::Ready, _) if report.saturated => why_saturated(report),
         (Standing::Ready, Some(warmth)) => {
-            let percent = u32::from(warmth) * 100 / u32::from(FULL_WEIGHT);
+            let full = u32::from(FULL_WEIGHT);
+            // A tenth is 25 of 256, and not 9 %.
+            let percent = (u32::from(warmth) * 100 + full / 2) / full;
             let until = until.unwrap_or_default();
             format!("warms up: has {percent} % of its weight, and the whole at {until}")
         }

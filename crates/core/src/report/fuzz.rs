@@ -1,6 +1,6 @@
 //! What must hold for any bytes that somebody takes for a report; called by a fuzzer and by tests.
 
-use super::{AgentLine, HealthBody, OrcaReport, ProbeAnswer};
+use super::{AgentLine, AgentWish, HealthBody, OrcaReport, ProbeAnswer};
 
 /// Reads bytes as each kind of report.
 ///
@@ -17,6 +17,9 @@ pub fn fuzz_load_report(bytes: &[u8]) {
             "{line:?}"
         );
         assert!(line.most != Some(0), "{line:?}");
+        let wish = AgentWish::default().heeding(&line, true);
+        assert_eq!(wish.heeding(&line, true), wish, "{line:?} said twice");
+        assert!(wish.admin() <= wish.admin, "{line:?} lets go");
     }
     if let Ok(body) = HealthBody::parse(bytes) {
         let shares = [body.error_rate, body.utilization, body.active];

@@ -28,8 +28,27 @@ impl List {
         if self.format == Format::Json {
             return output::print_json(&endpoints);
         }
-        output::print(&table(&endpoints).render())
+        output::print(&format!(
+            "{}{}",
+            table(&endpoints).render(),
+            reasons(&endpoints)
+        ))
     }
+}
+
+/// How each one is that does not simply take requests, why, and what will end it: a line each, below the table.
+fn reasons(endpoints: &Value) -> String {
+    let endpoints = endpoints.as_array().into_iter().flatten();
+    let told = endpoints.filter(|endpoint| shown(endpoint, "reason") != "takes requests");
+    let lines = told.map(|endpoint| {
+        let [id, health, reason] = ["id", "health", "reason"].map(|key| shown(endpoint, key));
+        format!("\n{id}: {health}; {reason}")
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("{lines}\n")
 }
 
 fn table(endpoints: &Value) -> Table {

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What gates, health and weights cost a request, in instructions of the worker that serves it: counted by
+callgrind, so no noise of a machine plays a part.
+
+    protection.py --binary target/release/evenkeel [--requests 4000]
+
+One worker and four endpoints over loopback, one client on one connection. Each set of features is a process of its
+own; what it costs is the difference to the first one, with everything turned off.
+"""
+
+import argparse
+import contextlib
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+REPORT = b"endpoint-load-metrics: TEXT cpu_utilization=0.3,rps_fractional=120,eps=0\r\n"
+REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+OFF = "outlier = false\nslow_start = false\npanic = false\n"
+CHECKS = '[cluster.web.health]\ntype = "tcp"\n'
+CAPACITY = "[cluster.web.capacity]\npeak = 200\nqueue = { size = 100 }\n"
+WEIGHTS = '[cluster.web.dynamic_weights]\nmode = "{}"\nblackout = "0s"\n'
+LEARNED = '[cluster.web.capacity]\npeak = "auto"\nqueue = { size = 100 }\n'
+SLOW = "[cluster.web.outlier]\nlatency_factor = 3.0\n"
+ALL = CHECKS + SLOW + CAPACITY
+
+# Name, a cluster's own keys, its tables, whether endpoints report.
+SETS = [
+    ("nothing", OFF, "", False),
+    ("defaults: ejection, slow start, panic", "", "", False),
+    ("checks by TCP", OFF, CHECKS, False),
+    ("ejection for latency", "slow_start = false\npanic = false\n", SLOW, False),
+    ("caps, levels and a queue", OFF, CAPACITY, False),
+    ("a peak that is learned", OFF, LEARNED, False),
+    ("weights by latency", OFF, WEIGHTS.format("latency"), False),
+    ("all of these", "", ALL + WEIGHTS.format("latency"), False),
+    ("reports that nobody reads", OFF, "", True),
+    ("weights by reports", OFF, WEIGHTS.format("utilization"), True),
+    ("all, with weights by reports", "", ALL + WEIGHTS.format("utilization"), True),
+]
+
+
+def endpoint(reports):
+    """An endpoint that answers each request with two bytes; gives its address."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + (REPORT if reports else b"") + b"\r\nok"
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+
+    def serve(connection):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, contextlib.suppress(OSError):
+            data = b""
+            while got := connection.recv(65536):
+                data += got
+                while b"\r\n\r\n" in data:
+                    data = data.split(b"\r\n\r\n", 1)[1]
+                    connection.sendall(answer)
+
+    def accept():
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return "127.0.0.1:%d" % listener.getsockname()[1]
+
+
+def ask(client, count):
+    """Sends requests one after the other and reads the answers."""
+    for _ in range(count):
+        client.sendall(REQUEST)
+        data = b""
+        while not data.endswith(b"\r\n\r\nok"):
+            got = client.recv(65536)
+            assert got, data
+            data += got
+        assert data.startswith(b"HTTP/1.1 200"), data
+
+
+def measure(binary, keys, tables, reports, requests):
+    """Instructions of the busiest thread for each request."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "out")
+        endpoints = [endpoint(reports) for _ in range(4)]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        config = pathlib.Path(folder, "c.toml")
+        config.write_text(
+            f'[runtime]\nworkers = 1\n[[listener]]\naddress = "127.0.0.1:{port}"\ncluster = "web"\n'
+            f"[cluster.web]\n{keys}endpoints = {endpoints}\n{tables}"
+        )
+        process = subprocess.Popen(
+            ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={out}"]
+            + [binary, "serve", config],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            deadline = time.monotonic() + 120
+            while True:
+                with contextlib.suppress(OSError):
+                    client = socket.create_connection(("127.0.0.1", port))
+                    break
+                assert time.monotonic() < deadline, "it does not start"
+                time.sleep(0.2)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ask(client, requests // 2)
+            totals(process.pid, out)
+            ask(client, requests)
+            return max(totals(process.pid, out).values()) / requests
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def totals(pid, out):
+    """What each thread has done since the last time."""
+    for old in out.parent.glob(out.name + "*"):
+        old.unlink()
+    subprocess.run(["callgrind_control", "-d", str(pid)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while True:
+        found = {}
+        for part in out.parent.glob(out.name + "*"):
+            text = part.read_text(errors="replace")
+            thread = re.search(r"^thread: (\d+)", text, re.M)
+            total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+            if thread and total:
+                found[thread[1]] = int(total[1])
+        if len(found) > 1:
+            return found
+        assert time.monotonic() < deadline, "no figures"
+        time.sleep(0.2)
+
+
+def main():
+    """Measures all sets and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--binary", default="target/release/evenkeel")
+    parser.add_argument("--requests", type=int, default=4000)
+    options = parser.parse_args()
+    nothing = None
+    print("| turned on | instructions for each request | more than nothing |\n|---|---|---|")
+    for name, keys, tables, reports in SETS:
+        count = measure(options.binary, keys, tables, reports, options.requests)
+        nothing = nothing or count
+        print(f"| {name} | {count:,.0f} | {count - nothing:+,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
