@@ -182,9 +182,12 @@ fn d12_in_the_middle_of_an_upload_that_stands_still() {
     });
     let mut client = RawClient::connect(gateway.address());
     let upload = post(noise(64 << 20));
-    let taken = client.send_until_stuck(&upload, Duration::from_millis(300));
+    let stuck = Duration::from_millis(300);
+    let begun = client.send_until_stuck(&upload, stuck);
+    // What the system holds may stand still before the gateway has seen anything of it.
+    eventually("it is on its way", || gateway.endpoint("a").in_flight == 1);
+    let taken = begun + client.send_until_stuck(&upload[begun..], stuck);
     assert!(taken < upload.len(), "it stands still");
-    assert_eq!(gateway.endpoint("a").in_flight, 1);
     client.reset();
     assert_clean(&gateway);
 }
@@ -246,7 +249,10 @@ fn d11_others_do_not_notice() {
         }
     });
     assert_clean(&gateway);
-    eventually("connections to the endpoint are few", || {
-        upstream.open_connections() <= 20
+    // How many there are depends on how many were in flight at once: a busy machine is slow to answer.
+    eventually("a connection that is open is kept for others", || {
+        let totals = gateway.endpoint("a").totals;
+        let open = upstream.open_connections() as u64;
+        (totals.active_connections, totals.idle_connections) == (0, open)
     });
 }

@@ -235,6 +235,37 @@ fn services_have_tiers_and_weights() {
     assert_eq!(told("127.0.0.9:82"), (1, 5));
 }
 
+/// Starts dnsmasq on a port that is free for UDP and TCP. Somebody else may take it in between: then on
+/// another one.
+fn start_dnsmasq(program: &str, hosts: &std::path::Path) -> (std::process::Child, SocketAddr) {
+    for _ in 0..10 {
+        let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let server = free.local_addr().expect("bound");
+        if std::net::TcpListener::bind(server).is_err() {
+            continue;
+        }
+        drop(free);
+        let mut dnsmasq = std::process::Command::new(program)
+            .args(["--keep-in-foreground", "--no-resolv", "--no-hosts"])
+            .args(["--bind-interfaces", "--listen-address=127.0.0.1"])
+            .args(["--local-ttl=1", "--local=/test/", "--conf-file=/dev/null"])
+            .args(["--user=root", "--pid-file="])
+            .arg(format!("--port={}", server.port()))
+            .arg(format!("--addn-hosts={}", hosts.display()))
+            .spawn()
+            .expect("dnsmasq starts");
+        let mut has_ended = false;
+        eventually("dnsmasq listens or has ended", || {
+            has_ended = matches!(dnsmasq.try_wait(), Ok(Some(_)));
+            has_ended || std::net::TcpStream::connect(server).is_ok()
+        });
+        if !has_ended {
+            return (dnsmasq, server);
+        }
+    }
+    panic!("no port for dnsmasq");
+}
+
 /// dnsmasq, as far as it is installed: hosts that come and go in its file, while requests flow.
 #[test]
 fn dnsmasq_is_followed_while_requests_flow() {
@@ -249,27 +280,7 @@ fn dnsmasq_is_followed_while_requests_flow() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let hosts = folder.join("hosts");
     std::fs::write(&hosts, "127.0.0.1 web.test\n").expect("written");
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    let server = free.local_addr().expect("bound");
-    drop(free);
-    let mut dnsmasq = std::process::Command::new(program)
-        .args([
-            "--keep-in-foreground",
-            "--no-resolv",
-            "--no-hosts",
-            "--bind-interfaces",
-        ])
-        .args([
-            "--listen-address=127.0.0.1",
-            "--local-ttl=1",
-            "--local=/test/",
-            "--conf-file=/dev/null",
-        ])
-        .args(["--user=root", "--pid-file="])
-        .arg(format!("--port={}", server.port()))
-        .arg(format!("--addn-hosts={}", hosts.display()))
-        .spawn()
-        .expect("dnsmasq starts");
+    let (mut dnsmasq, server) = start_dnsmasq(program, &hosts);
     let gateway = gateway(server, DnsRecord::A(port), LONG);
     let one = format!("127.0.0.1:{port}");
     eventually("dnsmasq is asked", || ids(&gateway) == [one.clone()]);

@@ -225,12 +225,13 @@ fn a_tunnel_that_breaks_is_reset_on_the_other_side() {
 fn an_idle_tunnel_ends() {
     let upstream = echo("");
     let gateway = Gateway::with([upstream.endpoint("a")], |config| {
-        config.clusters[0].timeout.idle = Duration::from_millis(400);
-        config.clusters[0].timeout.response = Duration::from_millis(200);
+        config.clusters[0].timeout.idle = Duration::from_secs(2);
+        config.clusters[0].timeout.response = Duration::from_secs(1);
     });
     let mut client = switched(&gateway);
+    // Longer than either in all, and with a pause that a busy machine may make longer.
     for _ in 0..8 {
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(300));
         client.send("x");
         assert_eq!(client.take(1), b"x");
     }
