@@ -45,10 +45,12 @@ pub(crate) struct Desks {
 }
 
 impl Desks {
+    #[inline]
     fn take(&self) -> Desk {
         self.idle.borrow_mut().pop().unwrap_or_default()
     }
 
+    #[inline]
     fn give_back(&self, desk: Desk) {
         let mut idle = self.idle.borrow_mut();
         if idle.len() < IDLE_MAX {
