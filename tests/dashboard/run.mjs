@@ -121,6 +121,39 @@ const TESTS = {
     await until("choices are 2", async () => (await api("/clusters/web")).strategy.params.choices === 2);
   },
 
+  async "where keys live is drawn, and keys of an endpoint that drains go to others"() {
+    const strategy = { name: "ring_hash" };
+    const put = (body) =>
+      fetch(`http://${open.admin}/api/v1/clusters/web/strategy`, {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    assert.equal((await put(strategy)).status, 200);
+    const keys = page.getByRole("region", { name: "Where keys live" });
+    await keys.getByRole("img", { name: /The ring: 3 endpoints in \d+ arcs/ }).waitFor();
+    const told = await api("/clusters/web/keys");
+    for (const one of told.endpoints) {
+      const line = keys.getByRole("listitem").filter({ hasText: one.id }).first();
+      assert.ok((await line.innerText()).includes(`${(one.now * 100).toFixed(1)} %`), one.id);
+    }
+    // As many colours as endpoints, and the circle is closed.
+    const colours = await keys.locator("canvas").evaluate((canvas) => {
+      const { width, height } = canvas;
+      const all = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+      const seen = new Set();
+      for (let turn = 0; turn < 720; turn++) {
+        const angle = (turn / 720) * 2 * Math.PI;
+        const [x, y] = [Math.cos, Math.sin].map((of) => Math.round(width / 2 + of(angle) * width * 0.43));
+        seen.add(all.slice((y * width + x) * 4, (y * width + x) * 4 + 4).join());
+      }
+      return [...seen];
+    });
+    assert.ok(colours.length >= 3 && colours.every((colour) => !colour.endsWith(",0")), colours.join(" "));
+    assert.equal((await put({ name: "least_request" })).status, 200);
+    await keys.waitFor({ state: "detached" });
+  },
+
   async "a request's receipt names the endpoint that got it"() {
     const chosen = await ask(open.traffic, "why-this-one");
     const got = endpoints.find((one) => one.got.includes("why-this-one"));

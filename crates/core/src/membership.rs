@@ -434,7 +434,7 @@ impl Membership {
     }
 
     /// Goes on counting generations from this one, if fewer were built: the process before this one built
-    /// those.
+    /// those, or a cluster of this name that was removed.
     pub fn continue_from(&mut self, generation: u64) {
         self.generation = self.generation.max(generation);
     }

@@ -41,8 +41,8 @@ mod worker;
 pub use clock::{Clock, time_of_day};
 pub use cluster::{
     BUCKETS, Cluster, CodeClass, DECISION_BUCKETS, DecisionTimes, DiscoveryReport,
-    EndpointOverride, EndpointReport, Histogram, Overrides, Policies, Presence, RetryRules,
-    ShadowReport, ShadowShare, Sheds, Totals,
+    EndpointOverride, EndpointReport, Histogram, KeyMap, KeyShare, Overrides, Policies, Presence,
+    RetryRules, ShadowReport, ShadowShare, Sheds, Totals,
 };
 pub use decision::{Condition, Kept, Next, NotACondition, Receipts, Wanted};
 pub use evenkeel_receipts::{parse_rfc3339, rfc3339};

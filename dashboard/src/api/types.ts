@@ -127,6 +127,14 @@ export interface Receipt {
   earlier?: Receipt[];
 }
 
+export interface KeyMap {
+  strategy: string;
+  endpoints: { id: string; weight: number; home: number; now: number }[];
+  /** For keys in the order of their hashes, far enough apart to be drawn: whose home it is, and who takes them, as
+   * places in `endpoints`. */
+  places: [number, number][];
+}
+
 export interface Shadow {
   strategy: string;
   decisions: number;

@@ -9,6 +9,7 @@ import { TokenForm } from "./form/TokenForm";
 import { EndpointPanel } from "./EndpointPanel";
 import { EndpointTable } from "./EndpointTable";
 import { Figures } from "./Figures";
+import { HashRing } from "./HashRing";
 import { Header } from "./Header";
 import { Notice } from "./Notice";
 import { RequestPanel } from "./RequestPanel";
@@ -37,6 +38,7 @@ function Body() {
       <Figures />
       <DemoBar />
       <EndpointTable />
+      <HashRing />
       <Shadows />
       <div class="pair">
         <Decisions />

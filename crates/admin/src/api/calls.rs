@@ -6,7 +6,7 @@ use axum::routing::{MethodRouter, get, patch, post, put};
 use evenkeel_gateway::Control;
 
 use super::{
-    Desk, clusters, decisions, discovery, endpoints, events, openapi, reload, shadow, stats,
+    Desk, clusters, decisions, discovery, endpoints, events, keys, openapi, reload, shadow, stats,
     strategies, strategy,
 };
 
@@ -194,6 +194,21 @@ pub(super) const CALLS: &[Call] = &[
         answer: Answer::List("Shadow"),
         problems: &[NO_CLUSTER],
         serve: |_| get(shadow::list),
+        ..READ
+    },
+    Call {
+        path: "/clusters/{cluster}/keys",
+        id: "getKeyMap",
+        summary: "Where keys live, under a strategy that chooses by key",
+        answer: Answer::Json(200, "KeyMap"),
+        problems: &[
+            NO_CLUSTER,
+            (
+                422,
+                "its strategy does not choose by key, or it has no endpoints",
+            ),
+        ],
+        serve: |_| get(keys::show),
         ..READ
     },
     Call {

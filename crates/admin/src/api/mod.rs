@@ -8,6 +8,7 @@ mod discovery;
 mod endpoint_view;
 mod endpoints;
 mod events;
+mod keys;
 mod named;
 mod openapi;
 mod overrides;

@@ -139,7 +139,16 @@ impl<H: Homes> Table for KeyedTable<H> {
         if let Some(bound) = &self.bound {
             return self.choose_bounded(bound, key, inputs);
         }
-        let place = self.place(key, inputs)?;
+        let place = self.place(key, |index| inputs.is_refused(index))?;
+        Some(self.doors[place].index)
+    }
+
+    fn home(&self, key: u64) -> Option<u32> {
+        Some(self.doors[self.layout.homes.home(key)].index)
+    }
+
+    fn taker(&self, key: u64) -> Option<u32> {
+        let place = self.place(key, |_| false)?;
         Some(self.doors[place].index)
     }
 
@@ -151,21 +160,21 @@ impl<H: Homes> Table for KeyedTable<H> {
 impl<H: Homes> KeyedTable<H> {
     /// The place that takes a key.
     #[inline]
-    fn place(&self, key: u64, inputs: &Inputs<'_>) -> Option<usize> {
+    fn place(&self, key: u64, refuses: impl Fn(u32) -> bool) -> Option<usize> {
         let home = self.layout.homes.home(key);
         let door = self.doors[home];
-        if door.admits == FULL_WEIGHT && !inputs.is_refused(door.index) {
+        if door.admits == FULL_WEIGHT && !refuses(door.index) {
             return Some(home);
         }
-        self.place_elsewhere(key, inputs)
+        self.place_elsewhere(key, refuses)
     }
 
     #[cold]
-    fn place_elsewhere(&self, key: u64, inputs: &Inputs<'_>) -> Option<usize> {
+    fn place_elsewhere(&self, key: u64, refuses: impl Fn(u32) -> bool) -> Option<usize> {
         let mut ajar = None;
         let admitted = self.layout.homes.find(key, |place| {
             let door = self.doors[place];
-            if door.admits == 0 || inputs.is_refused(door.index) {
+            if door.admits == 0 || refuses(door.index) {
                 return false;
             }
             let admitted = door.admits == FULL_WEIGHT || self.is_let_in(key, place);
@@ -193,7 +202,7 @@ impl<H: Homes> KeyedTable<H> {
         let mut count = 0;
         let mut lightest = None;
         for attempt in 0..TRIES as u64 {
-            let place = self.place(nth_key(key, attempt), inputs)?;
+            let place = self.place(nth_key(key, attempt), |index| inputs.is_refused(index))?;
             if seen[..count].contains(&place) {
                 continue;
             }

@@ -117,6 +117,18 @@ pub trait Table: Debug + Send + Sync {
     /// Must not allocate.
     fn choose(&self, cursor: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32>;
 
+    /// Where a key lives as long as all endpoints are well, as a place in the snapshot; nothing for a table
+    /// without keys.
+    fn home(&self, _key: u64) -> Option<u32> {
+        None
+    }
+
+    /// Who takes a key as things stand, bounds and caps aside: its home, or whoever stands in for one that may
+    /// not be chosen or warms up.
+    fn taker(&self, _key: u64) -> Option<u32> {
+        None
+    }
+
     /// A checksum of all that decides where keys go, for a table of keys: two processes with the same
     /// one agree on every key as long as all endpoints are well.
     fn checksum(&self) -> Option<u64> {

@@ -71,6 +71,7 @@ impl Cluster {
             overrides: Overrides::default(),
             discovered: Vec::new(),
             shadows: Shadows::new(&config.name, &config.shadow, &config.strategy.build()),
+            generations: site.generations(&config.name),
             membership,
             config,
         };

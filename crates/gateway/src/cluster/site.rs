@@ -1,9 +1,11 @@
 //! Who this gateway is and where it stands, as far as clusters care, and whom they tell what.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use evenkeel_config as config;
-use evenkeel_core::{LearnedLimit, Membership, Subset};
+use evenkeel_core::{LearnedLimit, Membership, Subset, unpoisoned};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
@@ -24,6 +26,9 @@ pub(crate) struct Site {
     pub(super) bell: Arc<Notify>,
     /// Rung when operators have changed something.
     operated: Notify,
+    /// The latest generation of each cluster that there ever was, by name: one that comes again counts on, since
+    /// receipts of its requests may still be on their way.
+    generations: Mutex<BTreeMap<Arc<str>, Arc<AtomicU64>>>,
 }
 
 impl Site {
@@ -34,6 +39,7 @@ impl Site {
             events: Arc::default(),
             bell: Arc::default(),
             operated: Notify::new(),
+            generations: Mutex::default(),
             zone: runtime.zone.as_deref().map(Into::into),
             instance: runtime.instance.clone().unwrap_or_else(host_name).into(),
         }
@@ -51,6 +57,12 @@ impl Site {
     /// What rings when operators have changed something.
     pub(crate) fn operated(&self) -> &Notify {
         &self.operated
+    }
+
+    /// Counts the generations of all clusters of that name.
+    pub(super) fn generations(&self, cluster: &Arc<str>) -> Arc<AtomicU64> {
+        let mut all = unpoisoned(self.generations.lock());
+        Arc::clone(all.entry(Arc::clone(cluster)).or_default())
     }
 
     /// What rings when there is something for whoever watches over endpoints.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use evenkeel_config as config;
@@ -27,6 +28,8 @@ pub(super) struct State {
     pub(super) discovered: Vec<Endpoint>,
     pub(super) overrides: Overrides,
     pub(super) membership: Membership,
+    /// Counts the generations of all clusters of this name.
+    pub(super) generations: Arc<AtomicU64>,
     pub(super) health: HealthState,
     pub(super) policies: Policies,
     pub(super) targets: BTreeMap<Arc<str>, Arc<Target>>,
@@ -90,7 +93,12 @@ impl State {
 
 /// The next version: targets of endpoints that keep their address stay.
 pub(super) fn view(state: &mut State) -> View {
+    let before = state.generations.fetch_add(1, Ordering::Relaxed);
+    state.membership.continue_from(before);
     let snapshot = state.membership.snapshot();
+    // A process before this one may have counted further.
+    let latest = snapshot.generation();
+    state.generations.fetch_max(latest, Ordering::Relaxed);
     let policies = state.policies.clone();
     let old = std::mem::take(&mut state.targets);
     let old_since = std::mem::take(&mut state.since);

@@ -224,10 +224,12 @@ impl Trace {
         }
     }
 
-    /// Forgets the latest decision, which nothing came of.
+    /// Forgets the latest decision if it chose nobody: nothing came of it. One that was carried out stays, also
+    /// when the request waits for another endpoint after it.
     pub(crate) fn forget(&self) {
+        let found_nobody = |tried: &mut Tried| tried.receipt.chosen.is_none();
         if let Some(trail) = &self.0
-            && let Some(tried) = trail.tries.borrow_mut().pop()
+            && let Some(tried) = trail.tries.borrow_mut().pop_if(found_nobody)
         {
             trail.recorder.recycle(tried.receipt);
         }

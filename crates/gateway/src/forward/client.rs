@@ -355,14 +355,16 @@ impl Client {
     }
 
     /// Begins to take notes of a connection whose bytes are passed on. It has no id of its own, so that
-    /// one is made for the log.
+    /// one is made for its line and its receipt.
     pub(super) fn begin_notes(&mut self) {
-        let Some(log) = &self.worker.access else {
+        let worker = &self.worker;
+        if worker.access.is_none() && worker.recorder.is_none() {
             return;
-        };
+        }
         self.request_id.clear();
-        self.worker.make_request_id(&mut self.request_id);
-        let wanted = log.wants(&self.request_id);
+        worker.make_request_id(&mut self.request_id);
+        let log = worker.access.as_ref();
+        let wanted = log.is_some_and(|log| log.wants(&self.request_id));
         self.notes.note(|notes| notes.connects(wanted));
     }
 

@@ -17,7 +17,6 @@ use super::views::Views;
 use super::wait::{Unserved, wait};
 use crate::access::{Notes, Source};
 use crate::cluster::CodeClass;
-use crate::decision::Trace;
 use crate::route::{Destination, Way};
 use crate::upstream::Carrier;
 use crate::worker::ClusterWorker;
@@ -41,6 +40,7 @@ pub(super) async fn serve(mut client: Client) {
     client.begin_notes();
     run(&mut client, &way, &cluster).await;
     client.log_request(0);
+    client.trace.conclude(&client.request_id);
 }
 
 /// The client left, or sent no hello in time.
@@ -69,12 +69,21 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     let views = Views::default();
     let mut ctx = PickContext::at(started);
     ctx.key = way.key;
-    let tries = Tries::new(cluster, &views, ctx, client.notes.clone(), Trace::default());
+    let tries = Tries::new(
+        cluster,
+        &views,
+        ctx,
+        client.notes.clone(),
+        client.trace.clone(),
+    );
     let mut at = match tries.first(way) {
         Ok(at) => at,
         Err(reason) => match Box::pin(queue(client, way, &tries, reason)).await {
             Some(at) => at,
-            None => return refuse(client, cluster, started),
+            None => {
+                client.trace.refused(ProxyError::DestinationUnavailable);
+                return refuse(client, cluster, started);
+            }
         },
     };
     loop {
@@ -178,5 +187,7 @@ async fn pass_on(client: &mut Client, at: Try<'_>, carrier: Carrier, started: Na
     at.endpoint().counters.finish(class, now.since(started));
     if class == CodeClass::ServerError && passed.down == 0 {
         at.finish(Outcome::Failure, now);
+    } else {
+        at.passed(class, now);
     }
 }

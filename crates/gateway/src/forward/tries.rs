@@ -14,7 +14,7 @@ use super::request::Request;
 use super::retry::Point;
 use super::views::Views;
 use crate::access::Noted;
-use crate::cluster::Policies;
+use crate::cluster::{CodeClass, Policies};
 use crate::decision::Trace;
 use crate::report;
 use crate::route::Way;
@@ -110,6 +110,15 @@ impl<'v> Try<'v> {
     pub(super) fn answered(&self, now: Nanos) {
         self.endpoint().counters.succeed(None);
         self.lease.answered(now);
+    }
+
+    /// Notes for its receipt that a connection whose bytes were passed on has ended.
+    pub(super) fn passed(&self, class: CodeClass, now: Nanos) {
+        let outcome = match class {
+            CodeClass::Success => Outcome::Success,
+            _ => Outcome::Cancelled,
+        };
+        self.trace.ended(self.decision, outcome, now);
     }
 
     /// Lets go of the endpoint, and says how it did. Each try is an observation of its own.

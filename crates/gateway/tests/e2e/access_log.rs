@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use evenkeel_config::{AccessFormat, AccessLog};
-use evenkeel_testkit::{Act, Answer, Gateway, RawClient, Refusing, Upstream, eventually};
+use evenkeel_config::{AccessFormat, AccessLog, Capacity, Peak};
+use evenkeel_core::{Nanos, QueuePolicy};
+use evenkeel_testkit::{Act, Answer, Gate, Gateway, RawClient, Refusing, Upstream, eventually};
 use serde_json::Value;
 
 use crate::{GET, ask, post, together};
@@ -436,4 +437,73 @@ fn a_passed_on_connection_has_its_line() {
     drop(refused);
     assert_eq!(line["error"], "destination_unavailable", "{line}");
     assert_eq!(line["error_source"], "gateway", "{line}");
+}
+
+/// Who waits for a slot has its wait in the line, and who is turned away has why.
+#[test]
+fn waiting_and_being_turned_away_are_in_the_line() {
+    let folder = Folder::new("queue");
+    let gate = Gate::new();
+    let behind = gate.clone();
+    let upstream = Upstream::answering(move |_| Answer::ok("ok").behind(&behind));
+    let gateway = Gateway::with([upstream.endpoint("a").with_capacity(1)], |config| {
+        config.log.access = Some(folder.log());
+        config.clusters[0].capacity = Some(Capacity {
+            peak: Peak::Requests(1),
+            queue: Some(QueuePolicy {
+                size: 1,
+                timeout: Nanos::from_secs(60),
+            }),
+            ..Capacity::default()
+        });
+    });
+    let get = |id: &str| format!("GET / HTTP/1.1\r\nHost: a\r\nx-request-id: {id}\r\n\r\n");
+    let mut holder = RawClient::sending(gateway.address(), get("holder"));
+    eventually("the slot is held", || upstream.count() == 1);
+    let mut waits = RawClient::sending(gateway.address(), get("waits"));
+    eventually("one waits", || gateway.cluster().queue_length() == 1);
+    assert_eq!(ask(gateway.address(), get("shed")).status, 503);
+    let waited = Duration::from_millis(50);
+    thread::sleep(waited);
+    gate.open();
+    assert_eq!(holder.response().status, 200);
+    assert_eq!(waits.response().status, 200);
+    let lines = logged(&folder.file("access.jsonl"), 3);
+    let of = |id: &str| {
+        let line = lines.iter().find(|line| line["request_id"] == id);
+        line.unwrap_or_else(|| panic!("no line of {id}: {lines:?}"))
+    };
+    let span = |line: &Value, key: &str| line[key].as_f64().expect("a number");
+    let waits = of("waits");
+    assert!(span(waits, "queue_ms") >= 50.0, "{waits}");
+    assert!(
+        span(waits, "total_ms") >= span(waits, "first_byte_ms"),
+        "{waits}"
+    );
+    assert!(
+        span(waits, "first_byte_ms") >= span(waits, "queue_ms"),
+        "{waits}"
+    );
+    assert_eq!(
+        waits["attempts"].as_array().map(Vec::len),
+        Some(1),
+        "{waits}"
+    );
+    assert_eq!(
+        (&waits["status"], &waits["endpoint"]),
+        (&200.into(), &"a".into())
+    );
+    assert!(span(of("holder"), "queue_ms") < 50.0, "{}", of("holder"));
+    let shed = of("shed");
+    for (key, value) in [
+        ("error", "connection_limit_reached"),
+        ("error_source", "gateway"),
+        ("cluster", "web"),
+        ("priority", "default"),
+    ] {
+        assert_eq!(shed[key], value, "{key} of {shed}");
+    }
+    assert_eq!(shed["status"], 503, "{shed}");
+    assert!(shed["endpoint"].is_null(), "{shed}");
+    assert_eq!(shed["attempts"], Value::Array(Vec::new()), "{shed}");
 }

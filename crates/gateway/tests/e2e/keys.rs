@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_config::{Config, KeyRules, KeySource, StrategyChoice};
+use evenkeel_config::{Config, HealthCheck, KeyRules, KeySource, Probe, StrategyChoice};
+use evenkeel_core::health::ActivePolicy;
 use evenkeel_core::strategy::registry::{self, STRATEGIES};
-use evenkeel_core::{Admin, KeyPolicy, MissingKey};
-use evenkeel_testkit::{Gateway, RawClient, Upstream};
+use evenkeel_core::{Admin, KeyPolicy, MissingKey, Nanos};
+use evenkeel_gateway::KeyShare;
+use evenkeel_testkit::{Gateway, RawClient, Refusing, Upstream, eventually};
 
 use crate::ask;
 
@@ -188,4 +190,73 @@ fn traffic_stays_in_its_zone() {
         gateway.wait(drain).expect("it is there");
     }
     assert_eq!(ask(gateway.address(), crate::GET).text(), "there");
+}
+
+/// The picture of where keys live agrees with where requests go; an endpoint that is unwell keeps its keys, and
+/// others take them.
+#[test]
+fn the_map_of_keys_is_where_requests_go() {
+    let upstreams = upstreams();
+    let refusing = Refusing::new();
+    for strategy in STRATEGIES.iter().filter(|strategy| strategy.traits.keyed) {
+        let endpoints = IDS.iter().zip(&upstreams);
+        let mut endpoints: Vec<_> = endpoints
+            .map(|(id, upstream)| upstream.endpoint(id).with_weight(2))
+            .collect();
+        endpoints[3] = refusing.endpoint("d").with_weight(1);
+        let gateway = Gateway::with(endpoints, |config| {
+            choose(config, strategy.name, KeyPolicy::default());
+            config.clusters[0].health = Some(HealthCheck {
+                probe: Probe::Tcp,
+                policy: ActivePolicy {
+                    interval: Nanos::from_millis(100),
+                    fast_interval: Nanos::from_millis(50),
+                    ..ActivePolicy::default()
+                },
+            });
+        });
+        let whole = gateway.cluster().key_map().expect("it chooses by key");
+        let sum = |of: fn(&KeyShare) -> f64| whole.endpoints.iter().map(of).sum::<f64>();
+        assert!((sum(|share| share.home) - 1.0).abs() < 1e-9);
+        assert!((sum(|share| share.now) - 1.0).abs() < 1e-9);
+        eventually("d is unwell", || {
+            gateway
+                .cluster()
+                .key_map()
+                .is_some_and(|map| map.endpoints[3].now == 0.0)
+        });
+        let map = gateway.cluster().key_map().expect("it chooses by key");
+        let mut chosen = BTreeMap::new();
+        for key in 0..2_000 {
+            let told = gateway
+                .control()
+                .dry_run(gateway.cluster(), Some(&format!("key-{key}")));
+            let id = told["chosen"].as_str().expect("somebody").to_owned();
+            *chosen.entry(id).or_insert(0) += 1;
+        }
+        for (at, share) in map.endpoints.iter().enumerate() {
+            let came = f64::from(*chosen.get(&*share.id).unwrap_or(&0)) / 2_000.0;
+            assert!(
+                (came - share.now).abs() < 0.05,
+                "{}: {came} of {map:?}",
+                strategy.name
+            );
+            let by_weight = f64::from(share.weight) / 7.0;
+            assert!(
+                (share.home - by_weight).abs() < 0.12,
+                "{}: {map:?}",
+                strategy.name
+            );
+            assert_eq!(share.home, whole.endpoints[at].home, "homes stay");
+        }
+        assert_eq!(map.places.is_empty(), strategy.name == "rendezvous");
+        for (home, taker) in &map.places {
+            assert!(
+                *taker != 3 && (*home == 3 || home == taker),
+                "{home} {taker}"
+            );
+        }
+    }
+    let gateway = Gateway::single(&upstreams[0]);
+    assert_eq!(gateway.cluster().key_map(), None);
 }

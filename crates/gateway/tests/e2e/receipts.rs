@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use evenkeel_config::{Cluster, Config, DecisionLog, KeySource};
+use evenkeel_config::{Capacity, Cluster, Config, DecisionLog, KeySource, Peak};
 use evenkeel_core::strategy::registry;
-use evenkeel_core::{Admin, Endpoint};
+use evenkeel_core::{Admin, Endpoint, Nanos, QueuePolicy};
 use evenkeel_gateway::{OperatorChanges, Wanted};
 use evenkeel_receipts::Verifier;
-use evenkeel_testkit::{Answer, Gateway, RawClient, Refusing, Upstream, eventually};
+use evenkeel_testkit::{Answer, Gate, Gateway, RawClient, Refusing, Upstream, eventually};
 use serde_json::Value;
 
 use crate::{GET, ask, together};
@@ -262,4 +262,150 @@ fn decisions_of_two_workers_under_load_are_made_again_from_their_log() {
         assert!(generations > 3 && broken == 0, "{generations} {broken}");
         assert!(log.contains("\"reason\":\"full\""), "{}", strategy.name);
     }
+}
+
+/// Somebody who waited has one receipt, and one that fails and waits again has a second: each of the decision
+/// that something came of.
+#[test]
+fn who_waits_has_a_receipt_for_each_try() {
+    let gate = Gate::new();
+    let behind = gate.clone();
+    let upstream = Upstream::answering(move |_| Answer::ok("ok").behind(&behind));
+    let refusing = Refusing::new();
+    let gateway = Gateway::with([upstream.endpoint("a").with_capacity(1)], |config| {
+        sampled(config, 1.0);
+        config.clusters[0].outlier = None;
+        config.clusters[0].capacity = Some(Capacity {
+            peak: Peak::Requests(1),
+            queue: Some(QueuePolicy {
+                size: 10,
+                timeout: Nanos::from_secs(60),
+            }),
+            ..Capacity::default()
+        });
+    });
+    let mut holder = RawClient::sending(gateway.address(), request("holder"));
+    eventually("the slot is held", || upstream.count() == 1);
+    // It finds no connection to b, and waits for a.
+    gateway.add(refusing.endpoint("b").with_capacity(1));
+    let mut waits = RawClient::sending(gateway.address(), request("waits"));
+    eventually("one waits", || gateway.cluster().queue_length() == 1);
+    gate.open();
+    assert_eq!(holder.response().status, 200);
+    assert_eq!(waits.response().status, 200);
+    let kept = receipts(&gateway, "waits");
+    let [first, second] = &kept[..] else {
+        panic!("two receipts, not {kept:?}");
+    };
+    assert_eq!(
+        (&first["chosen"], &first["attempt"]),
+        (&"b".into(), &1.into()),
+        "{first}"
+    );
+    assert_eq!(first["outcome"]["error"], "connection_refused");
+    assert_eq!(
+        (&second["chosen"], &second["attempt"], &second["fallback"]),
+        (&"a".into(), &2.into(), &"queue".into()),
+        "{second}"
+    );
+    assert_eq!(second["outcome"]["status"], 200);
+}
+
+/// A connection whose bytes are passed on has a receipt too, under the id that its line in the access log has.
+#[test]
+fn passed_on_connections_have_receipts() {
+    let (refusing, upstream) = (
+        Refusing::new(),
+        crate::tcp::doing(Answer::raw("hello ").echo()),
+    );
+    let endpoints = [refusing.endpoint("a"), upstream.endpoint("b").with_tier(1)];
+    let gateway = Gateway::with(endpoints, |config| {
+        sampled(config, 1.0);
+        config.listeners[0].protocol = evenkeel_config::Protocol::Tcp;
+    });
+    let mut client = RawClient::sending(gateway.address(), "you");
+    assert_eq!(client.take(9), b"hello you");
+    client.half_close();
+    client.rest();
+    let all = gateway.control().receipts().expect("they are on");
+    let wanted = Wanted {
+        limit: 10,
+        ..Wanted::default()
+    };
+    eventually("there are two", || all.latest(wanted).len() == 2);
+    let kept = all.latest(wanted);
+    let lines: Vec<Value> = kept
+        .iter()
+        .rev()
+        .map(|kept| serde_json::from_str(&kept.line).expect("JSON"))
+        .collect();
+    assert_eq!(lines[0]["request_id"], lines[1]["request_id"]);
+    assert_eq!(lines[0]["request_id"].as_str().map(str::len), Some(32));
+    assert_eq!(lines[0]["chosen"], "a");
+    assert_eq!(lines[0]["outcome"]["error"], "connection_refused");
+    assert_eq!(
+        (&lines[1]["chosen"], &lines[1]["attempt"]),
+        (&"b".into(), &2.into())
+    );
+    assert_eq!(lines[1]["outcome"]["status"], Value::Null);
+    assert_eq!(lines[1]["outcome"]["error"], Value::Null);
+    // Nobody takes it: it says so.
+    gateway.update("a", None, Some(Admin::Disabled));
+    gateway.update("b", None, Some(Admin::Disabled));
+    drop(std::net::TcpStream::connect(gateway.address()));
+    eventually("there are three", || all.latest(wanted).len() == 3);
+    let last: Value = serde_json::from_str(&all.latest(wanted)[0].line).expect("JSON");
+    assert_eq!(last["nobody"], "none_in_service", "{last}");
+    assert_eq!(
+        last["outcome"]["error"], "destination_unavailable",
+        "{last}"
+    );
+}
+
+/// One that comes again after it was removed counts on, so that no generation means two lists.
+#[test]
+fn a_cluster_that_comes_again_counts_its_generations_on() {
+    let folder = Folder::new("again");
+    let upstreams = [Upstream::ok("x"), Upstream::ok("y")];
+    let mut there = evenkeel_testkit::config([upstreams[0].endpoint("a")]);
+    there.log.decision = Some(DecisionLog {
+        path: Some(folder.log()),
+        sample: 1.0,
+        keep: 10,
+        header: None,
+    });
+    let mut gone = there.clone();
+    gone.clusters[0].name = "other".into();
+    gone.listeners[0].cluster = Some("other".into());
+    let mut again = there.clone();
+    again.clusters[0].endpoints = vec![upstreams[1].endpoint("b")];
+    let gateway = Gateway::start(&there);
+    let mut client = RawClient::connect(gateway.address());
+    for (round, config) in [&gone, &again, &gone, &there].into_iter().enumerate() {
+        client.send(request(&format!("r-{round}")));
+        assert_eq!(client.response().status, 200);
+        let changed = gateway.wait(gateway.control().reload(config, OperatorChanges::Keep));
+        changed.expect("a configuration that is right");
+    }
+    client.send(request("last"));
+    assert_eq!(client.response().status, 200);
+    drop(gateway);
+    let log = fs::read_to_string(folder.log()).expect("a log");
+    let mut lists = std::collections::BTreeMap::new();
+    for line in log.lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        if line["kind"] == "snapshot" {
+            let key = format!("{} {}", line["cluster"], line["generation"]);
+            let before = lists.insert(key.clone(), line["endpoints"].clone());
+            assert!(before.is_none(), "{key} twice: {log}");
+        }
+    }
+    assert_eq!(lists.len(), 5, "{log}");
+    let mut verifier = Verifier::new();
+    for line in log.lines() {
+        verifier
+            .line(line)
+            .unwrap_or_else(|difference| panic!("{difference}: {line}"));
+    }
+    assert_eq!(verifier.count().differ, 0);
 }

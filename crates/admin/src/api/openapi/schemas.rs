@@ -36,6 +36,7 @@ pub(super) fn all() -> Value {
             json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }),
         ),
         ("Shadow", shadow()),
+        ("KeyMap", key_map()),
         ("OverridesFate", json!({ "enum": ["keep", "drop"] })),
         (
             "Since",
@@ -128,6 +129,17 @@ fn shadow() -> Value {
         "latency_difference_ms": { "type": "number" },
         "endpoints": { "type": "array", "items": share },
         "summary": text(),
+    }))
+}
+
+fn key_map() -> Value {
+    let share =
+        object(json!({ "id": text(), "weight": count(), "home": number(), "now": number() }));
+    let pair = json!({ "type": "array", "items": count() });
+    object(json!({
+        "strategy": text(),
+        "endpoints": { "type": "array", "items": share },
+        "places": { "type": "array", "items": pair },
     }))
 }
 
