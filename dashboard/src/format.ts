@@ -24,6 +24,11 @@ export function clock(time: string | Date): string {
   return new Date(time).toLocaleTimeString("en-GB");
 }
 
+/** A sentence of the gateway, with its times of day as the reader's clock shows them. */
+export function sentence(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, clock);
+}
+
 /** How long ago, roughly. */
 export function ago(time: string, now: number): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1000));

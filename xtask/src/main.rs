@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `soak`, `bench`.
+//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `release`, `soak`, `bench`.
 //!
 //! They are a crate and not shell scripts so that they run the same on every machine that can
 //! build the product, and so that the style rules can have tests of their own.
@@ -11,6 +11,7 @@ mod fresh;
 mod install;
 mod outside;
 mod process;
+mod release;
 mod soak;
 mod stopwatch;
 mod test;
@@ -37,6 +38,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Installs the `evenkeel` binary from this tree, with the dashboard
     Install,
+    /// Builds a release to be handed out; fails when the dashboard is not in it
+    Release(release::Arguments),
     /// Loads a gateway for long, with clients that leave, endpoints that die, and reloads
     Soak(soak::Arguments),
     /// Measures, always beside the rivals and in the same run
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Install => install::run(),
+        Command::Release(arguments) => release::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),
     };

@@ -10,6 +10,9 @@ const EVERY_MS = 3_000;
 /** The strategies that are evaluated beside the live one. */
 export const shadows = signal<Shadow[]>([]);
 
+/** Whether the gateway has told which there are. */
+export const asked = signal(false);
+
 export function startShadows(): void {
   effect(() => {
     const name = clusterName.value;
@@ -17,9 +20,12 @@ export function startShadows(): void {
     let wanted = true;
     const refresh = async () => {
       const told = await call<Shadow[]>("GET", inCluster(name, "shadow")).catch(() => null);
-      if (wanted && told) shadows.value = told;
+      if (!wanted || !told) return;
+      shadows.value = told;
+      asked.value = true;
     };
     shadows.value = [];
+    asked.value = false;
     void refresh();
     const timer = setInterval(() => void refresh(), EVERY_MS);
     return () => {

@@ -14,6 +14,12 @@ export function DecisionList({ decisions }: { decisions: Receipt[] }) {
   );
 }
 
+/** Out of how many, or by what, it was chosen. */
+function whom({ chosen, candidates, key_hash }: Receipt): string {
+  if (candidates.length > 0) return `of ${candidates.length}`;
+  return chosen && key_hash ? "by its key" : "";
+}
+
 function Decision({ receipt }: { receipt: Receipt }) {
   const { outcome } = receipt;
   const isBad = receipt.nobody !== null || outcome?.error || (outcome?.status ?? 0) >= 500;
@@ -27,7 +33,7 @@ function Decision({ receipt }: { receipt: Receipt }) {
         <strong>{receipt.chosen ?? `nobody: ${receipt.nobody}`}</strong>
         <span class="quiet">
           {" "}
-          of {receipt.candidates.length}
+          {whom(receipt)}
           {receipt.attempt > 1 && `, try ${receipt.attempt}`}
           {receipt.fallback && `, ${receipt.fallback}`}
         </span>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Endpoint } from "../api/types";
-import { ago, clock, count, duration, percent } from "../format";
+import { ago, clock, count, duration, percent, sentence } from "../format";
 import { endpoints } from "../state/details";
 import { decisions, decisionsOf } from "../state/decisions";
 import { dialog } from "../state/dialog";
@@ -52,7 +52,7 @@ function Why({ endpoint }: { endpoint: Endpoint }) {
     <p class="lead">
       <State state={rowOf(endpoint.id)?.stats.state ?? endpoint.state} />
       <br />
-      {endpoint.reason}
+      {sentence(endpoint.reason)}
       <span class="quiet">
         {" "}
         since {clock(endpoint.since)}, {ago(endpoint.since, Date.now())}

@@ -1,4 +1,4 @@
-import { count, duration } from "../format";
+import { count, duration, sentence } from "../format";
 import { endpoints } from "../state/details";
 import { dialog } from "../state/dialog";
 import { endpointHistory } from "../state/history";
@@ -44,8 +44,8 @@ export function EndpointRow({ row, number }: { row: Row; number: number }) {
       <span role="cell" class="c-spark">
         <Sparkline values={endpointHistory(clusterName.value, stats.id)} most={requestsMost.value} />
       </span>
-      <span role="cell" class={`why c-why ${stats.state === "ready" ? "quiet" : ""}`} title={row.reason}>
-        {row.reason}
+      <span role="cell" class={`why c-why ${stats.state === "ready" ? "quiet" : ""}`} title={sentence(row.reason)}>
+        {sentence(row.reason)}
       </span>
       <span role="cell" class="c-act">
         <DrainButton id={stats.id} />

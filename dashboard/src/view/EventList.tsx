@@ -20,9 +20,16 @@ export function EventList({ events }: { events: GatewayEvent[] }) {
   );
 }
 
+/** From what to what; the name of the event says the latter for some. */
+function changeOf({ event, from, to }: GatewayEvent): string {
+  if (!to) return "";
+  if (to === event) return from ? `, before ${from}` : "";
+  return from ? `${from} → ${to}` : to;
+}
+
 function Event({ event }: { event: GatewayEvent }) {
   const [mark, kind] = kindOf(event);
-  const change = event.from && event.to ? `${event.from} → ${event.to}` : event.to;
+  const change = changeOf(event);
   return (
     <li>
       <time dateTime={event.time}>{clock(event.time)}</time>
@@ -31,8 +38,8 @@ function Event({ event }: { event: GatewayEvent }) {
       </span>
       <span class="what">
         {event.endpoint && <strong>{event.endpoint} </strong>}
-        {word(event.event)}
-        {change && ` ${change}`}
+        {event.event === "operator" ? "changed by an operator" : word(event.event)}
+        {change && (change.startsWith(",") ? change : ` ${change}`)}
         {event.cause && <span class="quiet">: {word(event.cause)}</span>}
         {event.evidence && <span class="evidence">{event.evidence}</span>}
         {event.until && <span class="quiet"> until {clock(event.until)}</span>}

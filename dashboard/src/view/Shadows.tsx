@@ -1,14 +1,14 @@
 import type { Shadow } from "../api/types";
 import { count, percent } from "../format";
 import { cluster } from "../state/live";
-import { shadows } from "../state/shadows";
+import { asked, shadows } from "../state/shadows";
 
 /** Of more endpoints, those that differ most. */
 const SHOWN = 8;
 
 /** What other strategies would have chosen for the same requests; nothing where none is evaluated. */
 export function Shadows() {
-  if (shadows.value.length === 0) return null;
+  if (shadows.value.length === 0) return asked.value ? <None /> : null;
   return (
     <section aria-label="Shadow strategies" class="panel shadows">
       <div class="bar-above">
@@ -19,6 +19,20 @@ export function Shadows() {
         {shadows.value.map((one) => (
           <Card key={one.strategy} shadow={one} />
         ))}
+      </div>
+    </section>
+  );
+}
+
+/** What to do to be told. */
+function None() {
+  return (
+    <section aria-label="Shadow strategies" class="panel shadows">
+      <div class="bar-above">
+        <h2>Which strategy would be better?</h2>
+        <span class="quiet">
+          to be told, have some evaluated beside the live one: <code>shadow = {'{ strategies = ["prequal"] }'}</code> in <code>[cluster.{cluster.value?.name}]</code>
+        </span>
       </div>
     </section>
   );

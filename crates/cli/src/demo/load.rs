@@ -25,6 +25,12 @@ use crate::host::event_loop;
 /// them is what many systems allow.
 const UNDER_WAY_MAX: u32 = 200;
 
+/// How many users send requests, each with a key of its own for the strategies that choose by key.
+const USERS: u64 = 1_000;
+
+/// The field that names the user.
+pub(super) const USER: &str = "x-user";
+
 /// How long the last answers are waited for.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
@@ -72,9 +78,9 @@ impl Load {
             }
             match Arc::clone(&under_way).try_acquire_owned() {
                 Ok(place) => {
-                    let client = Arc::clone(&client);
+                    let (client, user) = (Arc::clone(&client), rng.next_u64() % USERS);
                     tokio::spawn(async move {
-                        client.request(arrival).await;
+                        client.request(user, arrival).await;
                         drop(place);
                     });
                 }
@@ -109,20 +115,21 @@ type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 impl Client {
     /// Sends a request, and counts what comes of it from the moment it was due.
-    async fn request(&self, due: Instant) {
-        match self.exchange().await {
+    async fn request(&self, user: u64, due: Instant) {
+        match self.exchange(user).await {
             Ok((backend, ok)) => self.tally.count(&backend, due.elapsed(), ok),
             Err(_) => self.tally.count("", due.elapsed(), false),
         }
     }
 
-    async fn exchange(&self) -> Result<(String, bool), Fault> {
+    async fn exchange(&self, user: u64) -> Result<(String, bool), Fault> {
         let mut sender = match self.idle_connection() {
             Some(sender) => sender,
             None => self.connect().await?,
         };
         let request = Request::get("/")
             .header(HOST, self.target.to_string())
+            .header(USER, format!("user-{user}"))
             .body(Empty::new())?;
         let answer = sender.send_request(request).await?;
         let ok = !answer.status().is_server_error();

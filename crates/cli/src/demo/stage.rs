@@ -4,12 +4,13 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use evenkeel_admin::Reloader;
-use evenkeel_config::{Cluster, Config, Listener, Log, Runtime};
+use evenkeel_config::{Cluster, Config, KeySource, Listener, Log, Runtime, StrategyChoice};
 use evenkeel_gateway::{Control, Gateway, StartError};
 use tokio::net::TcpListener;
 
 use super::Plan;
 use super::fleet::Fleet;
+use super::load::USER;
 use crate::exit::Failure;
 use crate::serving::{AdminServer, bind_admin};
 
@@ -18,6 +19,9 @@ pub(super) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCAL
 
 /// Where the admin API listens unless told otherwise.
 pub(super) const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9900);
+
+/// What is evaluated beside the live strategy, unless it is that.
+const SHADOWS: [&str; 3] = ["least_request", "round_robin", "peak_ewma"];
 
 /// Some free port.
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -92,6 +96,13 @@ fn config(plan: &Plan, fleet: &Fleet, address: SocketAddr) -> Config {
     let mut cluster = Cluster::new("demo");
     cluster.strategy = plan.strategy.clone();
     cluster.endpoints = fleet.endpoints();
+    cluster.keys.sources = vec![KeySource::Header(USER.into()), KeySource::SourceIp];
+    // So that the page can tell which one would be better.
+    let live = plan.strategy.build().descriptor().name;
+    let others = SHADOWS.iter().filter(|name| **name != live);
+    cluster.shadow = others
+        .filter_map(|name| StrategyChoice::new(name, &[]).ok())
+        .collect();
     Config {
         admin: None,
         log: Log::default(),
