@@ -186,6 +186,12 @@ impl Snapshot {
         &self.cluster
     }
 
+    /// The name of the cluster as a shared string.
+    #[must_use]
+    pub fn shared_cluster(&self) -> Arc<str> {
+        Arc::clone(&self.cluster)
+    }
+
     /// Counts the versions of the cluster, from 1.
     #[inline]
     #[must_use]

@@ -10,7 +10,20 @@ const CHECK_SEED: u64 = 0x6368_6563_6b00_0001;
 /// Appends a string with its quotes.
 pub fn put_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    // Without an early end this is a few instructions for many bytes, and nearly no text needs more.
+    let is_plain = !text
+        .bytes()
+        .fold(false, |any, byte| any | needs_escape(byte));
+    if is_plain {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        put_escaped(out, text.as_bytes());
+    }
+    out.push(b'"');
+}
+
+#[cold]
+fn put_escaped(out: &mut Vec<u8>, mut rest: &[u8]) {
     while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
         out.extend_from_slice(&rest[..at]);
         match rest[at] {
@@ -23,24 +36,38 @@ pub fn put_string(out: &mut Vec<u8>, text: &str) {
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
-    out.push(b'"');
 }
 
 fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f)
 }
 
+/// The digits of 0 to 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut at = 0;
+    while at < 100 {
+        pairs[at] = [b'0' + (at / 10) as u8, b'0' + (at % 10) as u8];
+        at += 1;
+    }
+    pairs
+};
+
 /// Appends a whole number.
 pub fn put_unsigned(out: &mut Vec<u8>, mut number: u64) {
+    if number < 10 {
+        return out.push(b'0' + number as u8);
+    }
     let mut digits = [0; 20];
     let mut at = digits.len();
-    loop {
+    while number >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
+    }
+    if number > 0 {
         at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+        digits[at] = b'0' + number as u8;
     }
     out.extend_from_slice(&digits[at..]);
 }
@@ -146,7 +173,9 @@ mod tests {
             text(|out| put_unsigned(out, u64::MAX)),
             u64::MAX.to_string()
         );
-        assert_eq!(text(|out| put_unsigned(out, 0)), "0");
+        for number in (0..2_000).chain((0..20).map(|power| 10_u64.pow(power) - 1)) {
+            assert_eq!(text(|out| put_unsigned(out, number)), number.to_string());
+        }
         assert_eq!(text(|out| put_bits(out, 0x9e37)), "\"0000000000009e37\"");
     }
 }

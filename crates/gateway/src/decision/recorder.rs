@@ -116,8 +116,8 @@ impl Recorder {
             self.log(view, &line);
             let kept = self.receipts.keep(Kept {
                 request_id: request_id.into(),
-                cluster: view.snapshot.cluster().into(),
-                chosen: tried.chosen().map(Into::into),
+                cluster: view.snapshot.shared_cluster(),
+                chosen: tried.shared_chosen(),
                 attempt: u32::from(tried.receipt.attempt) + 1,
                 // It is made of texts.
                 line: String::from_utf8_lossy(&line).into(),

@@ -44,6 +44,13 @@ impl Tried {
         let chosen = self.receipt.chosen?;
         endpoints.get(chosen as usize).map(|endpoint| endpoint.id())
     }
+
+    /// The same as a shared string.
+    pub(super) fn shared_chosen(&self) -> Option<Arc<str>> {
+        let endpoints = self.view.view.snapshot.endpoints();
+        let chosen = endpoints.get(self.receipt.chosen? as usize);
+        chosen.map(|endpoint| endpoint.shared_id())
+    }
 }
 
 impl Trail {
