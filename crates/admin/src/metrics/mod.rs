@@ -25,7 +25,10 @@ pub(crate) async fn scrape(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let open = wants_open_metrics(&headers);
-    let page = page(&control, open).map_err(|_| {
+    // With a thousand endpoints it is megabytes. Whoever else asks the control thread, and what it minds, need
+    // not wait for that.
+    let written = tokio::task::spawn_blocking(move || page(&control, open)).await;
+    let page = written.ok().and_then(Result::ok).ok_or_else(|| {
         let status = axum::http::StatusCode::INTERNAL_SERVER_ERROR;
         Problem::new(status, "the metrics cannot be written")
     })?;
