@@ -38,7 +38,8 @@ pub(super) async fn show(
     let kept = receipts(&control)?.of_request(&request);
     let Some((last, earlier)) = kept.split_last() else {
         return Err(Problem::not_found(format!(
-            "there is no receipt of the request {request:?}: it was not sampled, or it is too long ago"
+            "there is no receipt of the request {request:?}: it was not sampled (log.decision.sample), or \
+             it is too long ago; `evenkeel explain --next` keeps the next one like it for certain"
         )));
     };
     Ok(json(with_earlier(

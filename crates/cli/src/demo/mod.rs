@@ -122,6 +122,7 @@ fn introduce(plan: &Plan, stage: &Stage) -> Outcome {
          the others; the gateway is not told. The dashboard: http://{admin}/\n\n\
          Meanwhile, in another terminal:\n\n  \
          curl -i http://{address}/\n  \
+         evenkeel explain{flag} --request ID         # its x-request-id\n  \
          evenkeel endpoint list{flag}\n  \
          evenkeel endpoint drain fast-1{flag}\n  \
          evenkeel strategy set round_robin{flag}\n\n",

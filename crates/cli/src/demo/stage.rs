@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use evenkeel_admin::Reloader;
-use evenkeel_config::{Cluster, Config, KeySource, Listener, Log, Runtime, StrategyChoice};
+use evenkeel_config::{
+    Cluster, Config, DecisionLog, KeySource, Listener, Log, Runtime, StrategyChoice,
+};
 use evenkeel_gateway::{Control, Gateway, StartError};
 use tokio::net::TcpListener;
 
@@ -105,7 +107,15 @@ fn config(plan: &Plan, fleet: &Fleet, address: SocketAddr) -> Config {
         .collect();
     Config {
         admin: None,
-        log: Log::default(),
+        log: Log {
+            // Whatever a newcomer asks about has a receipt, for a minute.
+            decision: Some(DecisionLog {
+                sample: 1.0,
+                keep: 30_000,
+                ..DecisionLog::default()
+            }),
+            ..Log::default()
+        },
         runtime: Runtime::default(),
         fleet: None,
         notify: Vec::new(),
