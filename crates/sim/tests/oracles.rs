@@ -86,7 +86,7 @@ const ALL: &str = "[{ name = \"least_request\", scan = 64 }]";
 /// 10.1: one server. W = 1 / (1 - load); the time in the system is exponential; P(N >= k) = load^k.
 #[test]
 fn one_server() {
-    for (load, wanted) in [(0.5, 2.0), (0.8, 5.0), (0.9, 10.0)] {
+    for (load, wanted) in [(0.5, 2.0), (0.7, 3.333), (0.8, 5.0), (0.9, 10.0)] {
         let model = Model {
             requests: 4_000_000,
             ..Model::fifo(1, load, RANDOM)
@@ -97,6 +97,30 @@ fn one_server() {
         near("p99", p99, 4.605 * wanted, 0.03);
     }
     near("mean", Model::fifo(1, 0.95, RANDOM).mean(), 20.0, 0.05);
+}
+
+/// 10.1: the share of time with k or more in the system is the load to the power of k.
+#[test]
+fn one_server_has_so_many_so_often() {
+    let text = "references = false\n[load]\nrequests = 4_000_000\nrate = 800\nwarmup = \"1s\"\nsample = \"4ms\"\n[[backend]]\nservice = \"exponential(1ms)\"\nconcurrency = 1\n[cluster]\nstrategies = [\"random\"]\nretry = false\noutlier = false\n";
+    let (scenario, report) = parse_scenario("one", text, &Environment::empty());
+    let scenario = scenario.unwrap_or_else(|| panic!("{report}"));
+    let results = compare(
+        &scenario,
+        &Options {
+            seed: 11,
+            threads: 1,
+        },
+        &|_| {},
+    )
+    .results;
+    let lengths = &results[0].lengths;
+    let all: u64 = lengths.iter().sum();
+    for k in [1, 2, 4, 8] {
+        let at_least: u64 = lengths.iter().skip(k).sum();
+        let share = at_least as f64 / all as f64;
+        near("P(N >= k)", share, 0.8_f64.powi(k as i32), 0.02);
+    }
 }
 
 /// Erlang's C, and the mean time in the system.
@@ -112,13 +136,25 @@ fn erlang(servers: u32, load: f64) -> f64 {
 #[test]
 fn several_servers_with_one_queue() {
     near("the formula", erlang(6, 0.9), 2.233_543, 1e-6);
-    for (slots, load) in [(2_u32, 0.5), (2, 0.9), (6, 0.8), (6, 0.9), (100, 0.9)] {
+    for (slots, load) in [
+        (2_u32, 0.5),
+        (2, 0.9),
+        (6, 0.5),
+        (6, 0.8),
+        (6, 0.9),
+        (6, 0.95),
+        (10, 0.9),
+        (100, 0.9),
+        (100, 0.95),
+        (1000, 0.95),
+    ] {
+        let tolerance = if load >= 0.95 { 0.05 } else { 0.02 };
         let model = Model {
             slots: f64::from(slots),
             requests: 2_000_000,
             ..Model::fifo(1, load, RANDOM)
         };
-        near("mean", model.mean(), erlang(slots, load), 0.02);
+        near("mean", model.mean(), erlang(slots, load), tolerance);
     }
 }
 
@@ -153,7 +189,11 @@ fn splits_that_look_at_nothing() {
         (6, 0.5, 1.3722),
         (6, 0.8, 3.0756),
         (6, 0.9, 5.9815),
+        (10, 0.5, 1.3246),
+        (10, 0.8, 2.9223),
         (10, 0.9, 5.6603),
+        (100, 0.5, 1.2619),
+        (100, 0.8, 2.7157),
     ] {
         near(
             "by turns",
@@ -176,7 +216,7 @@ fn two_choices() {
             tolerance,
         );
     }
-    for (load, limit) in [(0.5, 1.2657), (0.8, 1.9474)] {
+    for (load, limit) in [(0.5, 1.2657), (0.7, 1.6145), (0.8, 1.9474)] {
         near(
             "the limit",
             Model::fifo(1000, load, TWO).mean(),
