@@ -6,7 +6,7 @@ use evenkeel_core::hash::{Algorithm, Hasher};
 use evenkeel_core::strategy::{Strategy, Value, registry};
 use evenkeel_core::{
     Endpoint, KeyPolicy, Membership, Nanos, NoEndpoint, PanicThreshold, PickContext, Picker,
-    PickerSeed, Snapshot,
+    PickerSeed, Rng, Snapshot,
 };
 use evenkeel_testkit::golden;
 
@@ -140,6 +140,26 @@ fn b04_health_moves_only_its_own_keys_and_they_come_home() {
         }
         members.set_healthy("cache-3", true).expect("known");
         assert_eq!(homes(&members.snapshot(), 2_000), before, "{form}");
+    }
+}
+
+/// Where only such are left as warm up, the strategy still says who takes a key: nobody has to be looked for.
+#[test]
+fn a_key_has_its_place_among_those_that_warm_up() {
+    for (form, strategy) in forms() {
+        let mut members = members(strategy, 3);
+        for id in ["cache-1", "cache-2"] {
+            members.set_factor(id, 3).expect("known");
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let mut keys = Rng::new(3);
+        for _ in 0..500 {
+            let mut ctx = PickContext::at(Nanos(0)).with_key(keys.next_u64());
+            ctx.attempts.push(snapshot.candidates()[0].serial());
+            let lease = picker.pick(&snapshot, &ctx).expect("an endpoint");
+            assert_eq!(lease.fallback(), None, "{form}");
+        }
     }
 }
 

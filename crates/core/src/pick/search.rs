@@ -147,3 +147,33 @@ fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>, upto: Upt
     }
     best.map(|(index, ..)| index)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Nanos;
+    use crate::endpoint::Endpoint;
+    use crate::membership::Membership;
+    use crate::pick::context::PickContext;
+    use crate::pick::picker::{Picker, PickerSeed};
+    use crate::pick::receipt::Receipt;
+    use crate::strategy::registry;
+
+    /// A round of a search draws once for each group, so the draws tell how many there were.
+    #[test]
+    fn what_is_full_all_the_time_is_searched_once() {
+        let strategy = registry::build("round_robin", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        for id in ["a", "b"] {
+            members.upsert(Endpoint::new(id, "10.0.0.1:80").with_capacity(1));
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let ctx = PickContext::at(Nanos(0));
+        let _held = [(); 2].map(|()| picker.pick(&snapshot, &ctx).expect("a slot"));
+        let mut receipt = Receipt::default();
+        let refused = picker.pick_traced(&snapshot, &ctx, &mut receipt).err();
+        assert_eq!(refused, Some(NoEndpoint::AllFull));
+        assert_eq!(receipt.draws.len(), 1, "{receipt:?}");
+    }
+}

@@ -203,13 +203,7 @@ mod tests {
     use crate::rng::Rng;
 
     fn scores(weights: &[u16]) -> Scores {
-        let roster = Roster {
-            ids: (0..weights.len())
-                .map(|at| Arc::from(format!("e{at:05}")))
-                .collect(),
-            weights: weights.into(),
-        };
-        Scores::new(&roster, Hasher::default())
+        Scores::new(&Roster::weighing(weights), Hasher::default())
     }
 
     #[test]
