@@ -15,7 +15,7 @@ pub(crate) enum Code {
     Usage = 2,
     /// The configuration is wrong, missing or unreadable.
     Config = 3,
-    /// What was asserted does not hold.
+    /// What was asserted does not hold, or a decision is not what its receipt leads to.
     Assertion = 4,
     /// The user did not want to wait for the end.
     Interrupted = 130,

@@ -28,7 +28,7 @@ One binary, `evenkeel`. `evenkeel COMMAND --help` and `evenkeel man COMMAND` say
 | 1 | failed at run time: a busy port, a gateway that cannot be reached or refuses, requests cut at the end of a drain |
 | 2 | wrong usage |
 | 3 | invalid, missing or unreadable configuration |
-| 4 | what was asserted (`--assert`) does not hold |
+| 4 | what was asserted (`--assert`) does not hold, or a decision is not what its receipt leads to (`--verify`) |
 | 130 | interrupted: a second signal while draining |
 ";
 
