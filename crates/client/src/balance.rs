@@ -125,6 +125,10 @@ where
 
 pin_project! {
     /// A call under way. Dropped, it frees its endpoint and blames nobody.
+    ///
+    /// # Panics
+    ///
+    /// When it is polled again after it has ended.
     pub struct Call<C, R, Req, S>
     where
         C: Connect,

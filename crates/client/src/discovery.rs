@@ -67,9 +67,11 @@ mod sources {
     /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct Follow {
-        /// How often the whole list is read, beside what the source tells by itself.
+        /// How often the whole list is read, beside what the source tells by itself. Above zero, else it is read
+        /// without a pause.
         pub refresh: Duration,
-        /// A list that loses more than this share is believed when it is read a second time, a refresh later.
+        /// A list that loses more than this share, from 0 to 1, is believed when it is read a second time, a refresh
+        /// later.
         pub max_drop: f64,
         /// Hears of what goes wrong.
         pub on_trouble: fn(&Trouble<'_>),

@@ -32,9 +32,10 @@
 //!
 //! # What a call costs
 //!
-//! A decision reads shared memory without a lock: a thread has its own picker and its own clones of services, and threads
-//! share each endpoint's count in flight and nothing else. A call that is neither queued, hedged, timed nor tried again
-//! allocates nothing of its own.
+//! A decision reads shared memory without a lock: a thread has its own picker and its own clones of services, and what
+//! threads write in common is each endpoint's count in flight and, once a call, how many hold the cluster. A call that is
+//! neither queued, hedged nor timed allocates nothing of its own but the copy by which it could be tried again, if the
+//! rules make one.
 //!
 //! # Cancellation
 //!

@@ -1,6 +1,6 @@
 //! What a thread keeps of each cluster that it calls: its picker, its version, its clones of services.
 //!
-//! So threads that call at the same time share each endpoint's count in flight, and nothing else: no lock, no
+//! So threads that choose at the same time share each endpoint's count in flight, and nothing else: no lock, no
 //! common counter. What is kept of a cluster that has ended goes when the thread next calls any cluster, or
 //! ends.
 

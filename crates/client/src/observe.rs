@@ -8,11 +8,11 @@ use evenkeel_core::{Nanos, Outcome, Receipt, Snapshot};
 
 /// Hears what happens in a cluster. All methods do nothing unless they are written.
 ///
-/// Ready ones: `tracing::Log` writes events into the log, `receipts::DecisionLog` writes decisions into a
+/// Ready ones: `log::EventLog` writes events into the log, `receipts::DecisionLog` writes decisions into a
 /// file. Metrics are asked for instead: see [`Stats`](crate::Stats).
 pub trait Observe: fmt::Debug + Send + Sync {
     /// An endpoint's health changed, or so many fail that the cause is taken to be shared. By the thread
-    /// that looks after the cluster.
+    /// that looks after the cluster, or the one that changes its list; neither holds a lock meanwhile.
     fn happened(&self, cluster: &str, happening: &Happening) {
         let _ = (cluster, happening);
     }

@@ -105,7 +105,7 @@ impl Settings {
         self
     }
 
-    /// When an endpoint is ejected for what its calls come to; none: never.
+    /// When an endpoint is ejected for what its calls come to; none: never. Its interval is above zero.
     #[must_use]
     pub fn outlier(mut self, policy: Option<OutlierPolicy>) -> Self {
         self.health.outlier = policy;
@@ -133,7 +133,7 @@ impl Settings {
         self
     }
 
-    /// The most calls in flight at an endpoint that says nothing of its own capacity.
+    /// The most calls in flight at an endpoint that says nothing of its own capacity; 0 counts as 1.
     #[must_use]
     pub fn capacity(mut self, calls: u32) -> Self {
         self.cap = Some(calls.max(1));

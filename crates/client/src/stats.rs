@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenkeel_core::health::Health;
 use evenkeel_core::{Endpoint, Nanos, Standing};
 
-/// Up to where each bucket of a latency histogram reaches.
+/// Up to where each bucket of a latency histogram reaches, that bound included.
 pub const LATENCY_BOUNDS: [Nanos; 14] = [
     Nanos::from_millis(1),
     Nanos::from_millis(2),
