@@ -139,6 +139,7 @@ async fn serve(config: &Config, file: Option<Source>, program: &Program) -> Outc
         _ = signals.next() => Err(Failure::silent(Code::Interrupted)),
     }
 }
+
 /// The admin API before it answers.
 type Unopened = Option<(TcpListener, Option<Token>)>;
 
