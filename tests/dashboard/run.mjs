@@ -121,7 +121,7 @@ const TESTS = {
     await until("choices are 2", async () => (await api("/clusters/web")).strategy.params.choices === 2);
   },
 
-  async "where keys live is drawn, and keys of an endpoint that drains go to others"() {
+  async "where keys live is drawn, as the API tells it"() {
     const strategy = { name: "ring_hash" };
     const put = (body) =>
       fetch(`http://${open.admin}/api/v1/clusters/web/strategy`, {

@@ -122,7 +122,7 @@ impl<C: Connect> Inner<C> {
             });
             let local = kept[at].local.downcast_mut::<Local<C::Service>>();
             let local = local.expect("clusters of one number have services of one type");
-            local.follow(self);
+            local.follow();
             // What has been left is dropped outside: it may call a cluster.
             (work(local), left)
         });
@@ -164,14 +164,14 @@ fn leave_ended(kept: &mut Vec<Kept>) -> Vec<Kept> {
 
 impl<S: Clone> Local<S> {
     #[inline]
-    fn follow<C: Connect<Service = S>>(&mut self, inner: &Inner<C>) {
+    fn follow(&mut self) {
         if self.reader.refresh() {
-            self.renew(&inner.shared);
+            self.renew();
         }
     }
 
     #[cold]
-    fn renew(&mut self, _: &Shared) {
+    fn renew(&mut self) {
         let version = Arc::clone(self.reader.get());
         let counters = Arc::clone(&self.held.counters);
         self.held = Arc::new(LocalView::new(&version, counters, Some(&self.held)));

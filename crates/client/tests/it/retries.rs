@@ -1,7 +1,6 @@
 //! What is tried again, and beside.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use evenkeel_client::core::{FailurePoint, Nanos, RetryPolicy, RetryRules};
 use evenkeel_client::{BoxError, CallLease, Cluster, Judgement, Plain, Rules, Settings};
@@ -191,9 +190,5 @@ async fn a_try_that_takes_too_long_fails_and_goes_elsewhere_if_that_is_allowed()
         .await
         .expect_err("too slow");
     assert!(error.is_timeout(), "{error}");
-    tokio::time::timeout(Duration::from_secs(20), async {
-        assert_eq!(in_flight(&cluster.stats()), 0);
-    })
-    .await
-    .expect("at once");
+    assert_eq!(in_flight(&cluster.stats()), 0);
 }
