@@ -25,7 +25,6 @@ mod http2;
 mod key;
 mod lifecycle;
 mod listener;
-#[allow(dead_code, unused_imports, reason = "its users follow")]
 mod log;
 mod notify;
 mod probe;

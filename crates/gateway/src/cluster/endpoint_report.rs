@@ -80,10 +80,7 @@ impl Cluster {
 fn report(state: &State, view: &View, counters: &Counters, index: usize) -> EndpointReport {
     let endpoint = Arc::clone(&view.snapshot.endpoints()[index]);
     let candidate = &view.snapshot.candidates()[index];
-    let workers = counters
-        .endpoints
-        .get(endpoint.id())
-        .map_or(&[][..], Vec::as_slice);
+    let sets = counters.endpoints.get(endpoint.id());
     let standing = view.snapshot.standing(index);
     let told = state.health.tell(endpoint.id());
     EndpointReport {
@@ -112,7 +109,7 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
         capacity: view.snapshot.capacity(index),
         saturated: view.snapshot.is_saturated(index),
         levels: view.snapshot.levels(index),
-        totals: EndpointCounters::sum(workers.iter().map(AsRef::as_ref)),
+        totals: EndpointCounters::sum(sets.iter().flat_map(|sets| sets.iter())),
         endpoint,
     }
 }

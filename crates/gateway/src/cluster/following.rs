@@ -43,11 +43,11 @@ impl Cluster {
         }
         let counters = self.counters();
         let endpoints = counters.endpoints.iter();
-        let samples = |(id, workers): (&Arc<str>, &Vec<Arc<EndpointCounters>>)| {
-            let workers = workers.iter().map(AsRef::as_ref);
-            (Arc::clone(id), EndpointCounters::take_samples(workers))
-        };
-        let heard: Vec<(Arc<str>, Samples)> = endpoints.map(samples).collect();
+        let samples = endpoints.map(|(id, sets)| {
+            let samples = EndpointCounters::take_samples(sets.iter());
+            (Arc::clone(id), samples)
+        });
+        let heard: Vec<(Arc<str>, Samples)> = samples.collect();
         drop(counters);
         let _ = self.change(|state| {
             let State {
@@ -90,8 +90,8 @@ impl Cluster {
     /// worker, as they are added up.
     pub(super) fn with_counters(&self, id: &str, count: impl FnOnce(&EndpointCounters)) {
         let counters = self.counters();
-        let workers = counters.endpoints.get(id);
-        if let Some(counters) = workers.and_then(|workers| workers.first()) {
+        let sets = counters.endpoints.get(id);
+        if let Some(counters) = sets.and_then(|sets| sets.iter().next()) {
             count(counters);
         }
     }
@@ -101,8 +101,8 @@ impl Cluster {
         let counters = self.counters();
         let endpoints = counters.endpoints.iter();
         endpoints
-            .filter_map(|(id, workers)| {
-                let heard = EndpointCounters::take_heard(workers.iter().map(AsRef::as_ref))?;
+            .filter_map(|(id, sets)| {
+                let heard = EndpointCounters::take_heard(sets.iter())?;
                 Some((Arc::clone(id), heard))
             })
             .collect()

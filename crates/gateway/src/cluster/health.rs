@@ -296,10 +296,10 @@ impl Cluster {
         let counters = self.counters();
         let endpoints = counters.endpoints.iter();
         endpoints
-            .map(|(id, workers)| {
+            .map(|(id, sets)| {
                 let mut sum = AttemptTotals::default();
-                for worker in workers {
-                    worker.add_attempts(&mut sum);
+                for set in sets.iter() {
+                    set.add_attempts(&mut sum);
                 }
                 (Arc::clone(id), sum)
             })

@@ -9,9 +9,9 @@ use evenkeel_core::strategy::{Strategy, Value, registry};
 use evenkeel_core::{Endpoint, EndpointMemory, LearnedLimit, WeightMemory};
 use serde::{Deserialize, Serialize};
 
-use super::Cluster;
 use super::overlay::{EndpointOverride, Overrides};
 use super::state::State;
+use super::{Cluster, ClusterCounters, EndpointCounters};
 use crate::handover::Counts;
 
 /// How many generations the process that leaves may still publish while it drains: the next one counts on from
@@ -120,36 +120,36 @@ impl Cluster {
     pub(crate) fn counts(&self) -> Counts {
         let health = self.state().health.counts();
         let counters = self.counters();
-        let endpoints = counters.endpoints.iter().map(|(id, workers)| {
-            let figures = workers.iter().map(|worker| worker.figures());
+        let endpoints = counters.endpoints.iter().map(|(id, sets)| {
+            let figures = sets.iter().map(EndpointCounters::figures);
             (Arc::clone(id), Counts::sum(figures))
         });
-        let workers = || counters.workers.iter();
+        let sets = || counters.cluster.iter();
         Counts::of([
             ("endpoints", Counts::of(endpoints)),
-            (
-                "own",
-                Counts::sum(workers().map(|worker| worker.own.figures())),
-            ),
-            (
-                "cluster",
-                Counts::sum(workers().map(|worker| worker.figures())),
-            ),
+            ("own", Counts::sum(sets().map(|set| set.own.figures()))),
+            ("cluster", Counts::sum(sets().map(ClusterCounters::figures))),
             ("health", health),
         ])
     }
 
-    /// Adds what another process counted to what is counted here.
+    /// Adds what another process counted to what is counted here. It tells of it once a second while it drains,
+    /// which may take hours: nothing may be kept of each time.
     pub(crate) fn add_counts(&self, counts: &Counts) {
         let named = |name| counts.get(name).cloned().unwrap_or_default();
         let endpoints = named("endpoints");
+        let mut counters = self.counters();
         for (id, counts) in endpoints.things() {
-            // They count as a worker's that does nothing any more.
-            counts.add_to(self.count_endpoint(id).figures());
+            let sets = counters.endpoints.entry(Arc::clone(id)).or_default();
+            counts.add_to(sets.before.get_or_insert_default().figures());
         }
-        let worker = self.count_worker();
-        named("cluster").add_to(worker.figures());
-        named("own").add_to(worker.own.figures());
+        let before = counters.cluster.before.get_or_insert_with(|| {
+            let policy = self.budget.policy();
+            Box::new(ClusterCounters::new(&policy))
+        });
+        named("cluster").add_to(before.figures());
+        named("own").add_to(before.own.figures());
+        drop(counters);
         self.state().health.add_counts(&named("health"), &endpoints);
     }
 }
@@ -193,5 +193,55 @@ impl State {
         {
             weighing.recall(&self.membership, known);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_config as config;
+
+    use super::super::site::Site;
+    use super::super::totals::Counters;
+    use super::*;
+    use crate::clock::Clock;
+
+    /// A process may drain for hours, and tells of what it counts every second: nothing is kept of each time.
+    #[test]
+    fn what_another_process_tells_again_and_again_takes_no_more_room() {
+        let mut config = config::Cluster::new("web");
+        let endpoints = ["a", "b"].map(|id| Endpoint::new(id, "127.0.0.1:1"));
+        config.endpoints = endpoints.into();
+        let site = Arc::new(Site::new(&config::Runtime::default(), Clock::start(), 1));
+        let cluster = Cluster::new(config, &site, None, true).expect("two ids");
+        let codes = |count| Counts::of([("codes", Counts::Figures(vec![0, count, 0, 0, 0, 0]))]);
+        let decisions = Counts::of([("decisions", Counts::Figures(vec![2, 0, 0, 0]))]);
+        let told = Counts::of([
+            ("endpoints", Counts::of([("a", codes(2)), ("b", codes(1))])),
+            ("own", codes(3)),
+            ("cluster", decisions),
+        ]);
+        let sets = |counters: &Counters| {
+            let endpoints = counters.endpoints.values().map(|sets| sets.iter().count());
+            (endpoints.collect(), counters.cluster.iter().count())
+        };
+        cluster.count_endpoint(&"a".into());
+        cluster.count_worker();
+        for _ in 0..100 {
+            cluster.add_counts(&told);
+        }
+        let (endpoints, of_cluster): (Vec<usize>, usize) = sets(&cluster.counters());
+        assert_eq!((&endpoints[..], of_cluster), (&[2, 1][..], 2));
+        let windows = cluster.counters().cluster.workers.len();
+        assert_eq!(windows, 1, "a retry looks at those of workers");
+        let requests = |id| {
+            cluster
+                .endpoint(id)
+                .expect("it is listed")
+                .totals
+                .requests()
+        };
+        assert_eq!((requests("a"), requests("b")), (200, 100));
+        assert_eq!(cluster.own_totals().requests(), 300);
+        assert_eq!(cluster.decisions(), [200, 0, 0, 0]);
     }
 }

@@ -328,13 +328,15 @@ impl Cluster {
     /// Takes a retry from the budget; a lock, on a path that is not that of most requests.
     pub(crate) fn spend_retry(&self, now: Nanos) -> bool {
         let counters = self.counters();
-        let windows = counters.workers.iter().map(|worker| &worker.requests);
+        let windows = counters.cluster.workers.iter();
+        let windows = windows.map(|worker| &worker.requests);
         self.budget.spend(now, windows)
     }
 
     fn set_budget(&self, policy: RetryPolicy) {
         let counters = self.counters();
-        let windows = counters.workers.iter().map(|worker| &worker.requests);
+        let windows = counters.cluster.workers.iter();
+        let windows = windows.map(|worker| &worker.requests);
         self.budget.change(policy, windows);
     }
 
@@ -359,9 +361,9 @@ impl Cluster {
 
     /// Drops the series of endpoints that are gone and that no worker holds any more.
     fn forget_departed(&self, state: &State) {
-        self.counters().endpoints.retain(|id, workers| {
-            state.targets.contains_key(id)
-                || workers.iter().any(|worker| Arc::strong_count(worker) > 1)
+        self.counters().endpoints.retain(|id, sets| {
+            let mut workers = sets.workers.iter();
+            state.targets.contains_key(id) || workers.any(|worker| Arc::strong_count(worker) > 1)
         });
     }
 

@@ -9,11 +9,36 @@ use super::durations::Histogram;
 use super::record::Cluster;
 use super::shadow::ShadowReport;
 
-/// The counters that workers registered.
+/// The counters that workers registered, and what was counted before there were any.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    pub(super) endpoints: BTreeMap<Arc<str>, Vec<Arc<EndpointCounters>>>,
-    pub(super) workers: Vec<Arc<ClusterCounters>>,
+    pub(super) endpoints: BTreeMap<Arc<str>, Sets<EndpointCounters>>,
+    pub(super) cluster: Sets<ClusterCounters>,
+}
+
+/// Counters of one thing: a set a worker, and one for all that processes before this one counted, however often
+/// they tell of it.
+#[derive(Debug)]
+pub(super) struct Sets<T> {
+    pub(super) workers: Vec<Arc<T>>,
+    pub(super) before: Option<Box<T>>,
+}
+
+impl<T> Default for Sets<T> {
+    fn default() -> Self {
+        Self {
+            workers: Vec::new(),
+            before: None,
+        }
+    }
+}
+
+impl<T> Sets<T> {
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        let workers = self.workers.iter().map(AsRef::as_ref);
+        workers.chain(self.before.as_deref())
+    }
 }
 
 impl Cluster {
@@ -24,6 +49,7 @@ impl Cluster {
             .endpoints
             .entry(Arc::clone(id))
             .or_default()
+            .workers
             .push(Arc::clone(&counters));
         counters
     }
@@ -31,7 +57,7 @@ impl Cluster {
     /// A worker's counters for the cluster.
     pub(crate) fn count_worker(&self) -> Arc<ClusterCounters> {
         let counters = Arc::new(ClusterCounters::new(&self.budget.policy()));
-        self.counters().workers.push(Arc::clone(&counters));
+        self.counters().cluster.workers.push(Arc::clone(&counters));
         counters
     }
 
@@ -44,8 +70,8 @@ impl Cluster {
         };
         let counters = self.counters();
         shadows.board.reports(|id| {
-            let workers = counters.endpoints.get(id)?;
-            let totals = EndpointCounters::sum(workers.iter().map(AsRef::as_ref));
+            let sets = counters.endpoints.get(id)?;
+            let totals = EndpointCounters::sum(sets.iter());
             let count = totals.durations.count();
             (count > 0).then(|| totals.durations.sum().0 as f64 / 1e9 / count as f64)
         })
@@ -54,15 +80,15 @@ impl Cluster {
     /// What was counted of the answers that the gateway made itself.
     #[must_use]
     pub fn own_totals(&self) -> Totals {
-        EndpointCounters::sum(self.counters().workers.iter().map(|worker| &worker.own))
+        EndpointCounters::sum(self.counters().cluster.iter().map(|set| &set.own))
     }
 
     /// Decisions by outcome: picked, fallback, queued, none.
     #[must_use]
     pub fn decisions(&self) -> [u64; 4] {
         let mut sum = [0; 4];
-        for worker in &self.counters().workers {
-            for (sum, count) in sum.iter_mut().zip(worker.decisions()) {
+        for set in self.counters().cluster.iter() {
+            for (sum, count) in sum.iter_mut().zip(set.decisions()) {
                 *sum += count;
             }
         }
@@ -72,15 +98,15 @@ impl Cluster {
     /// How long the decisions took that were timed.
     #[must_use]
     pub fn decision_times(&self) -> DecisionTimes {
-        DecisionTimes::sum(self.counters().workers.iter().map(|worker| &worker.times))
+        DecisionTimes::sum(self.counters().cluster.iter().map(|set| &set.times))
     }
 
     /// Retries by outcome: success, failure, over budget.
     #[must_use]
     pub fn retries(&self) -> [u64; 3] {
         let mut sum = [0; 3];
-        for worker in &self.counters().workers {
-            for (sum, count) in sum.iter_mut().zip(worker.retries()) {
+        for set in self.counters().cluster.iter() {
+            for (sum, count) in sum.iter_mut().zip(set.retries()) {
                 *sum += count;
             }
         }
@@ -97,8 +123,8 @@ impl Cluster {
     #[must_use]
     pub fn queue_waits(&self) -> Histogram {
         let mut waits = Histogram::default();
-        for worker in &self.counters().workers {
-            worker.add_waits(&mut waits);
+        for set in self.counters().cluster.iter() {
+            set.add_waits(&mut waits);
         }
         waits
     }
@@ -111,8 +137,8 @@ impl Cluster {
     #[must_use]
     pub fn sheds(&self) -> Sheds {
         let mut sum = Sheds::default();
-        for worker in &self.counters().workers {
-            worker.add_sheds(&mut sum);
+        for set in self.counters().cluster.iter() {
+            set.add_sheds(&mut sum);
         }
         sum
     }

@@ -83,22 +83,33 @@ impl Counts {
         }
     }
 
-    /// What was counted since these were `earlier`.
+    /// What was counted since these were `earlier`, without whatever did not move. O(n) of all figures.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        match (self, earlier) {
-            (Self::Figures(now), Self::Figures(then)) if now.len() == then.len() => {
-                let both = now.iter().zip(then);
-                Self::Figures(both.map(|(now, then)| now.wrapping_sub(*then)).collect())
+        self.moved(Some(earlier)).unwrap_or_default()
+    }
+
+    fn moved(&self, earlier: Option<&Self>) -> Option<Self> {
+        match self {
+            Self::Figures(now) => {
+                let since = match earlier {
+                    Some(Self::Figures(then)) if now.len() == then.len() => {
+                        let both = now.iter().zip(then);
+                        both.map(|(now, then)| now.wrapping_sub(*then)).collect()
+                    }
+                    _ => now.clone(),
+                };
+                let has_moved = since.iter().any(|figure| *figure != 0);
+                has_moved.then_some(Self::Figures(since))
             }
-            (Self::Of(things), Self::Of(_)) => {
-                let since = things.iter().map(|(name, counts)| match earlier.get(name) {
-                    Some(earlier) => (Arc::clone(name), counts.since(earlier)),
-                    None => (Arc::clone(name), counts.clone()),
+            Self::Of(things) => {
+                let since = things.iter().filter_map(|(name, counts)| {
+                    let earlier = earlier.and_then(|earlier| earlier.get(name));
+                    Some((Arc::clone(name), counts.moved(earlier)?))
                 });
-                Self::Of(since.collect())
+                let since: BTreeMap<_, _> = since.collect();
+                (!since.is_empty()).then_some(Self::Of(since))
             }
-            _ => self.clone(),
         }
     }
 }
@@ -140,5 +151,21 @@ mod tests {
         counts.add_to(vec![("codes", next.iter().collect())]);
         assert_eq!(next.map(AtomicU64::into_inner), [7, 8]);
         assert_eq!(counts.since(&Counts::default()), counts);
+    }
+
+    /// Ten thousand endpoints that nobody asks are not told of every second.
+    #[test]
+    fn what_did_not_move_is_not_told() {
+        let of = |a, b| {
+            let figures = |count| Counts::of([("codes", Counts::Figures(vec![count, 0]))]);
+            Counts::of([("a", figures(a)), ("b", figures(b))])
+        };
+        let text = |counts: &Counts| serde_json::to_string(counts).expect("plain");
+        assert_eq!(text(&of(1, 7).since(&of(1, 4))), r#"{"b":{"codes":[3,0]}}"#);
+        assert_eq!(of(1, 7).since(&of(1, 7)), Counts::default());
+        assert_eq!(
+            text(&of(0, 2).since(&Counts::default())),
+            r#"{"b":{"codes":[2,0]}}"#
+        );
     }
 }

@@ -8,6 +8,6 @@ mod line_file;
 mod line_writer;
 mod sink;
 
+pub(crate) use line_file::Heading;
 pub use line_file::LineFile;
-pub(crate) use line_file::{Batch, Heading};
 pub(crate) use line_writer::LineWriter;
