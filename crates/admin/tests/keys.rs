@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::pin::pin;
+use std::sync::mpsc;
+
 use support::Host;
 use support::schema::mistakes;
 
@@ -33,4 +36,33 @@ async fn where_keys_live_is_told() {
         .sum();
     assert!((homes - 1.0).abs() < 1e-9, "{told}");
     assert_eq!(told["places"].as_array().map(Vec::len), Some(1024));
+}
+
+/// Ten thousand endpoints that score each of thousands of keys hold up nobody else: the thread that answers lets
+/// another one look them up. Here that one is kept busy until the rest has been answered.
+#[test]
+fn looking_up_keys_holds_up_nobody() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build();
+    runtime.expect("an event loop").block_on(async {
+        let host = Host::start(None).await;
+        let strategy = r#"{"name":"rendezvous"}"#;
+        let path = "/api/v1/clusters/web/strategy";
+        assert_eq!(host.call("PUT", path, strategy).await.status, 200);
+        let (release, held) = mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || held.recv());
+        let mut keys = pin!(host.get("/api/v1/clusters/web/keys"));
+        for _ in 0..20 {
+            tokio::select! {
+                biased;
+                told = &mut keys => panic!("looked up by the thread that answers: {}", told.text),
+                other = host.get("/api/v1/clusters/web") => assert_eq!(other.status, 200),
+            }
+        }
+        release.send(()).expect("somebody waits");
+        busy.await.expect("it ends").expect("it was sent");
+        let told = keys.await.json();
+        assert_eq!(told["strategy"], "rendezvous");
+        assert_eq!(told["places"].as_array().map(Vec::len), Some(0));
+    });
 }

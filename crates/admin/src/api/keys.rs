@@ -1,6 +1,9 @@
 //! Where keys live, under a strategy that chooses by key.
 
+use std::sync::Arc;
+
 use axum::Json;
+use axum::http::StatusCode;
 use serde::Serialize;
 
 use super::named::NamedCluster;
@@ -25,7 +28,14 @@ struct KeyShareView {
 
 /// `GET /clusters/{cluster}/keys`
 pub(super) async fn show(NamedCluster(cluster): NamedCluster) -> Result<Json<KeyMapView>, Problem> {
-    let map = cluster.key_map().ok_or_else(|| {
+    // Where each look-up asks all of thousands of endpoints, the control thread and what it minds need not wait.
+    let asked = Arc::clone(&cluster);
+    let told = tokio::task::spawn_blocking(move || asked.key_map()).await;
+    let map = told.map_err(|_| {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        Problem::new(status, "the keys cannot be looked up")
+    })?;
+    let map = map.ok_or_else(|| {
         let strategy = cluster.strategy().descriptor().name;
         Problem::unprocessable(match cluster.strategy().hasher() {
             None => format!("{strategy} does not choose by key"),

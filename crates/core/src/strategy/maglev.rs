@@ -39,6 +39,7 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     traits: Traits {
         weighted: true,
         keyed: true,
+        neighbours: true,
         uneven_percent: 2,
         stray_percent: 2,
         ..Traits::NONE

@@ -66,6 +66,8 @@ pub struct Traits {
     pub latency_aware: bool,
     /// Choices depend on the request's key.
     pub keyed: bool,
+    /// Keys are hashed onto a line of slots or points, so that those next to each other mostly live together.
+    pub neighbours: bool,
     /// By how many percent of its ideal share an endpoint may be off at most, beside chance, for
     /// tables that are not exact.
     pub uneven_percent: u8,
@@ -81,6 +83,7 @@ impl Traits {
         load_aware: false,
         latency_aware: false,
         keyed: false,
+        neighbours: false,
         uneven_percent: 0,
         stray_percent: 0,
     };

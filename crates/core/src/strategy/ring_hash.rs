@@ -36,6 +36,7 @@ pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
     traits: Traits {
         weighted: true,
         keyed: true,
+        neighbours: true,
         uneven_percent: 60,
         ..Traits::NONE
     },

@@ -250,6 +250,7 @@ fn the_map_of_keys_is_where_requests_go() {
             assert_eq!(share.home, whole.endpoints[at].home, "homes stay");
         }
         assert_eq!(map.places.is_empty(), strategy.name == "rendezvous");
+        assert_eq!(map.places.is_empty(), !strategy.traits.neighbours);
         for (home, taker) in &map.places {
             assert!(
                 *taker != 3 && (*home == 3 || home == taker),
