@@ -1,6 +1,7 @@
 //! A cluster: its members, what is published of them, and who changes them.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -41,8 +42,7 @@ struct State<S> {
     health: ClusterHealth,
     /// What attempts had come to when the last interval ended.
     before: BTreeMap<Arc<str>, AttemptTotals>,
-    /// With the addresses that they lead to.
-    services: BTreeMap<Arc<str>, (Arc<str>, S)>,
+    services: Services<S>,
 }
 
 impl<C: Connect> Clone for Cluster<C> {
@@ -77,7 +77,9 @@ impl<C: Connect> Cluster<C> {
         if settings.queue.is_some() {
             membership.set_waiting_room(Some(Arc::clone(&shared.room)));
         }
-        membership.replace(endpoints.into_iter().collect())?;
+        let endpoints: Vec<Endpoint> = endpoints.into_iter().collect();
+        let joining = joining(&BTreeMap::new(), &endpoints, &connect);
+        membership.replace(endpoints)?;
         let mut health = ClusterHealth::new(settings.health, shared.health_seed());
         let now = clock::now();
         // Nobody was there before, so nothing has changed for them.
@@ -89,7 +91,8 @@ impl<C: Connect> Cluster<C> {
             before: BTreeMap::new(),
             services: BTreeMap::new(),
         };
-        let (version, _) = state.version(&shared, &connect);
+        let _ = state.join(joining);
+        let (version, _) = state.version(&shared);
         shared.open(&version);
         let inner = Arc::new(Inner {
             published: Arc::new(Published::new(Arc::new(version))),
@@ -117,16 +120,17 @@ impl<C: Connect> Cluster<C> {
         &self,
         list: impl IntoIterator<Item = Endpoint>,
     ) -> Result<(), DuplicateId> {
-        let list = list.into_iter().collect();
-        self.inner.change(|state| state.membership.replace(list))
+        let list: Vec<Endpoint> = list.into_iter().collect();
+        self.inner
+            .admit(list, |members, list| members.replace(list))
     }
 
     /// Adds an endpoint, or changes the one of that id, and says whether it is new.
     pub fn upsert(&self, endpoint: Endpoint) -> bool {
-        let added = self
-            .inner
-            .change(|state| Ok::<_, UnknownEndpoint>(state.membership.upsert(endpoint)));
-        added.unwrap_or(false)
+        let Ok(added) = self.inner.admit([endpoint], |members, [endpoint]| {
+            Ok::<_, Infallible>(members.upsert(endpoint))
+        });
+        added
     }
 
     /// Removes an endpoint; calls in flight there finish.
@@ -135,7 +139,7 @@ impl<C: Connect> Cluster<C> {
     ///
     /// When there is none of that id.
     pub fn remove(&self, id: &str) -> Result<(), UnknownEndpoint> {
-        self.inner.change(|state| state.membership.remove(id))
+        self.inner.change(|members| members.remove(id))
     }
 
     /// Sets what an operator wants of an endpoint: [`Admin::Draining`] takes no new calls, and those in
@@ -145,8 +149,7 @@ impl<C: Connect> Cluster<C> {
     ///
     /// When there is none of that id.
     pub fn set_admin(&self, id: &str, admin: Admin) -> Result<(), UnknownEndpoint> {
-        self.inner
-            .change(|state| state.membership.set_admin(id, admin))
+        self.inner.change(|members| members.set_admin(id, admin))
     }
 
     /// Sets a weight; 0 means no new calls.
@@ -155,15 +158,14 @@ impl<C: Connect> Cluster<C> {
     ///
     /// When there is none of that id.
     pub fn set_weight(&self, id: &str, weight: u16) -> Result<(), UnknownEndpoint> {
-        self.inner
-            .change(|state| state.membership.set_weight(id, weight))
+        self.inner.change(|members| members.set_weight(id, weight))
     }
 
     /// Replaces the strategy; calls in flight finish under the old one.
     pub fn set_strategy(&self, strategy: Arc<dyn evenkeel_core::strategy::Strategy>) {
-        let _ = self.inner.change(|state| {
-            state.membership.set_strategy(strategy);
-            Ok::<_, UnknownEndpoint>(())
+        let Ok(()) = self.inner.change(|members| {
+            members.set_strategy(strategy);
+            Ok::<_, Infallible>(())
         });
     }
 
@@ -175,23 +177,51 @@ impl<C: Connect> Cluster<C> {
 }
 
 impl<C: Connect> Inner<C> {
-    /// Changes the membership and publishes what it has become.
-    fn change<T, E>(
+    /// Changes the membership and publishes what it has become. Nobody joins and no address changes: see
+    /// [`Inner::admit`].
+    fn change<T, E>(&self, change: impl FnOnce(&mut Membership) -> Result<T, E>) -> Result<T, E> {
+        let mut state = self.state();
+        let changed = change(&mut state.membership)?;
+        self.commit(state, Vec::new());
+        Ok(changed)
+    }
+
+    /// Changes the membership by endpoints that are listed. They are connected to first: where that panics, or
+    /// the change is refused, everything stays as it was.
+    fn admit<L: AsRef<[Endpoint]>, T, E>(
         &self,
-        change: impl FnOnce(&mut State<C::Service>) -> Result<T, E>,
+        list: L,
+        change: impl FnOnce(&mut Membership, L) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut state = self.state();
-        let changed = change(&mut state)?;
+        let joining = joining(&state.services, list.as_ref(), &self.connect);
+        match change(&mut state.membership, list) {
+            Ok(changed) => {
+                let retired = state.join(joining);
+                self.commit(state, retired);
+                Ok(changed)
+            }
+            Err(refused) => {
+                drop(state);
+                for (_, (_, service)) in &joining {
+                    self.connect.retire(service);
+                }
+                Err(refused)
+            }
+        }
+    }
+
+    /// Publishes a membership that has changed, and retires services that gave way to others.
+    fn commit(&self, mut state: MutexGuard<'_, State<C::Service>>, retired: Vec<C::Service>) {
         let now = clock::now();
         let State {
             membership, health, ..
         } = &mut *state;
         let happenings = health.list(membership.listed(), false, now);
         health.apply(membership, now);
-        self.publish(state, happenings);
         // Somebody may warm up now.
         self.shared.ring();
-        Ok(changed)
+        self.publish(state, happenings, retired);
     }
 
     /// Lets the health machine take in something, and publishes what follows from it.
@@ -205,7 +235,7 @@ impl<C: Connect> Inner<C> {
         let changed = health.apply(membership, now);
         let seen = |it: &Happening| matches!(it, Happening::Endpoint(_));
         if changed || happenings.iter().any(seen) {
-            self.publish(state, happenings);
+            self.publish(state, happenings, Vec::new());
         } else {
             drop(state);
             self.tell(&happenings);
@@ -213,8 +243,14 @@ impl<C: Connect> Inner<C> {
     }
 
     /// Publishes the state as it is, and tells what has happened once nobody holds it any more.
-    fn publish(&self, mut state: MutexGuard<'_, State<C::Service>>, happenings: Vec<Happening>) {
-        let (version, retired) = state.version(&self.shared, &self.connect);
+    fn publish(
+        &self,
+        mut state: MutexGuard<'_, State<C::Service>>,
+        happenings: Vec<Happening>,
+        mut retired: Vec<C::Service>,
+    ) {
+        let (version, left) = state.version(&self.shared);
+        retired.extend(left);
         self.shared.open(&version);
         self.published.publish(Arc::new(version));
         let State {
@@ -290,7 +326,7 @@ impl<C: Connect> Inner<C> {
             return;
         };
         if now.0 > known.0 / 4 * 5 || now.0 < known.0 / 5 * 4 {
-            self.publish(state, Vec::new());
+            self.publish(state, Vec::new(), Vec::new());
         }
     }
 
@@ -333,7 +369,8 @@ impl<C: Connect> Inner<C> {
         }
     }
 
-    // Nothing panics while it holds this lock but a `Connect`, which comes before anything is changed.
+    // Code of others that may panic under this lock leaves it whole: a `Connect` comes before anything is changed,
+    // and what strategies and clones of services are asked for is taken in when they have returned.
     fn state(&self) -> MutexGuard<'_, State<C::Service>> {
         unpoisoned(self.state.lock())
     }
@@ -359,38 +396,61 @@ impl Shared {
     }
 }
 
+/// Services with the addresses that they lead to, by ids.
+type Services<S> = BTreeMap<Arc<str>, (Arc<str>, S)>;
+
+/// Services, their addresses and ids, of those that join or have another address.
+type Joining<S> = Vec<(Arc<str>, (Arc<str>, S))>;
+
+/// The services of those in a list that are new, or have another address than before.
+fn joining<C: Connect>(
+    known: &Services<C::Service>,
+    list: &[Endpoint],
+    connect: &C,
+) -> Joining<C::Service> {
+    let is_new = |endpoint: &&Endpoint| {
+        let address = known.get(endpoint.id()).map(|(address, _)| &**address);
+        address != Some(endpoint.address())
+    };
+    let joins = |endpoint: &Endpoint| {
+        let address = endpoint.address().into();
+        (endpoint.shared_id(), (address, connect.connect(endpoint)))
+    };
+    list.iter().filter(is_new).map(joins).collect()
+}
+
 impl<S: Clone> State<S> {
-    /// The next version, with the services of endpoints that keep their address; and those that are of no use
-    /// any more.
-    fn version<C: Connect<Service = S>>(
-        &mut self,
-        shared: &Arc<Shared>,
-        connect: &C,
-    ) -> (Version<S>, Vec<S>) {
+    /// Takes in services, and gives back those whose places they take.
+    fn join(&mut self, joining: Joining<S>) -> Vec<S> {
+        let replaced = joining
+            .into_iter()
+            .filter_map(|(id, service)| self.services.insert(id, service));
+        replaced.map(|(_, service)| service).collect()
+    }
+
+    /// The next version; and the services of those who have left.
+    fn version(&mut self, shared: &Arc<Shared>) -> (Version<S>, Vec<S>) {
         let snapshot = self.membership.snapshot();
-        let mut old = std::mem::take(&mut self.services);
-        let mut services = Vec::with_capacity(snapshot.endpoints().len());
-        let mut retired = Vec::new();
-        for endpoint in snapshot.endpoints() {
-            let service = match old.remove(endpoint.id()) {
-                Some((address, same)) if *address == *endpoint.address() => same,
-                other => {
-                    retired.extend(other.map(|(_, service)| service));
-                    connect.connect(endpoint)
-                }
-            };
-            services.push(service.clone());
-            let address = endpoint.address().into();
-            self.services
-                .insert(endpoint.shared_id(), (address, service));
+        let service = |endpoint: &Arc<Endpoint>| {
+            let known = self.services.get(endpoint.id());
+            let (_, service) = known.expect("who joins is connected to before");
+            service.clone()
+        };
+        let services: Vec<S> = snapshot.endpoints().iter().map(service).collect();
+        let mut left = Vec::new();
+        if self.services.len() > services.len() {
+            let (stay, gone): (Services<S>, Services<S>) = std::mem::take(&mut self.services)
+                .into_iter()
+                .partition(|(id, _)| self.membership.get(id).is_some());
+            self.services = stay;
+            left.extend(gone.into_values().map(|(_, service)| service));
         }
-        retired.extend(old.into_values().map(|(_, service)| service));
         let groups = snapshot.groups().iter();
         let view = Arc::new(View {
             eligible: groups.map(|group| group.eligible().len()).sum(),
             snapshot,
             shared: Arc::clone(shared),
         });
-        (Version::new(view, services.into()), retired)
+        (Version::new(view, services.into()), left)
     }
 }

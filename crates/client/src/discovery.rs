@@ -67,8 +67,8 @@ mod sources {
     /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct Follow {
-        /// How often the whole list is read, beside what the source tells by itself. Above zero, else it is read
-        /// without a pause.
+        /// How often the whole list is read, beside what the source tells by itself. Below 100 ms it counts as 100 ms, as
+        /// the least that a gateway takes.
         pub refresh: Duration,
         /// A list that loses more than this share, from 0 to 1, is believed when it is read a second time, a refresh
         /// later.
@@ -76,6 +76,9 @@ mod sources {
         /// Hears of what goes wrong.
         pub on_trouble: fn(&Trouble<'_>),
     }
+
+    /// The shortest [`Follow::refresh`]: with none a source would be read without a pause.
+    const REFRESH_MIN: Nanos = Nanos::from_millis(100);
 
     /// What goes wrong with a source.
     #[derive(Debug)]
@@ -120,7 +123,8 @@ mod sources {
         ) -> impl Future<Output = ()> + Send + use<C> {
             let cluster = Arc::downgrade(&self.inner);
             let mut backoff = Backoff::new(self.inner.shared.id ^ clock::now().0);
-            let mut guard = Guard::new(how.max_drop, how.refresh);
+            let refresh = Nanos::from(how.refresh).max(REFRESH_MIN);
+            let mut guard = Guard::new(how.max_drop, clock::duration(refresh));
             async move {
                 let mut next_read = clock::now();
                 loop {
@@ -134,7 +138,7 @@ mod sources {
                     let said = match tokio::time::timeout(clock::duration(until), changed).await {
                         Ok(changed) => changed,
                         Err(_) => {
-                            next_read = clock::now() + Nanos::from(how.refresh);
+                            next_read = clock::now() + refresh;
                             source.read().await
                         }
                     };
@@ -153,7 +157,7 @@ mod sources {
                                     let _ = Self { inner }.set_endpoints(guard.good().to_vec());
                                 }
                                 Verdict::Held { loss, is_new } if is_new => {
-                                    next_read = clock::now() + Nanos::from(how.refresh);
+                                    next_read = clock::now() + refresh;
                                     let (lost, of) = (loss.lost, loss.of);
                                     (how.on_trouble)(&Trouble::Held { lost, of });
                                 }

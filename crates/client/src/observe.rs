@@ -1,6 +1,7 @@
 //! Whoever wants to know what happens.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use evenkeel_core::health::Happening;
@@ -17,6 +18,12 @@ pub trait Observe: fmt::Debug + Send + Sync {
         let _ = (cluster, happening);
     }
 
+    /// Something went wrong with what looks after the cluster; calls go on. With the feature `tracing` it stands in the
+    /// log as an error as well. By the thread that looks after the cluster, or the one that makes it.
+    fn trouble(&self, cluster: &str, trouble: &Trouble<'_>) {
+        let _ = (cluster, trouble);
+    }
+
     /// Whether the decisions of a call are to be told with their receipts. Asked once for each call; a call
     /// whose decisions nobody wants is not traced.
     fn wants_receipts(&self) -> bool {
@@ -26,6 +33,34 @@ pub trait Observe: fmt::Debug + Send + Sync {
     /// The decisions that were made for a call, when it has come to its end.
     fn decided(&self, call: &Decided<'_>) {
         let _ = call;
+    }
+}
+
+/// What went wrong with what looks after a cluster.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Trouble<'a> {
+    /// The system gives no thread for it: no endpoint is ejected, and none returns or warms up.
+    NoThread(&'a io::Error),
+    /// An observer, a strategy of one's own or a service panicked there. The step is left out, the next ones follow.
+    Panicked {
+        /// What it said, if that is text.
+        message: &'a str,
+    },
+}
+
+impl fmt::Display for Trouble<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoThread(error) => write!(
+                f,
+                "nothing looks after the cluster, no thread for it: {error}"
+            ),
+            Self::Panicked { message } => write!(
+                f,
+                "what looks after the cluster ran into a panic: {message}"
+            ),
+        }
     }
 }
 

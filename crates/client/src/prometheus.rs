@@ -49,10 +49,16 @@ pub struct Metrics {
 
 /// Whoever has figures, unless they have ended.
 trait Figures: Send + Sync {
+    fn has_ended(&self) -> bool;
+
     fn figures(&self) -> Option<Stats>;
 }
 
 impl<C: Connect> Figures for Weak<Inner<C>> {
+    fn has_ended(&self) -> bool {
+        self.strong_count() == 0
+    }
+
     fn figures(&self) -> Option<Stats> {
         let inner = self.upgrade()?;
         Some(Cluster { inner }.stats())
@@ -63,13 +69,16 @@ impl Metrics {
     /// Tells of this cluster too. Its name should be its own.
     pub fn add<C: Connect>(&self, cluster: &Cluster<C>) {
         let figures = Arc::downgrade(&cluster.inner);
-        unpoisoned(self.clusters.lock()).push(Box::new(figures));
+        let mut clusters = unpoisoned(self.clusters.lock());
+        clusters.retain(|one| !one.has_ended());
+        clusters.push(Box::new(figures));
     }
 }
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let clusters = unpoisoned(self.clusters.lock());
+        let mut clusters = unpoisoned(self.clusters.lock());
+        clusters.retain(|one| !one.has_ended());
         let samples: Vec<Stats> = clusters.iter().filter_map(|one| one.figures()).collect();
         drop(clusters);
         calls(&mut encoder, &samples)?;
@@ -262,5 +271,38 @@ fn shed(encoder: &mut DescriptorEncoder<'_>, samples: &[Stats]) -> Result<(), Er
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::Endpoint;
+
+    use super::*;
+    use crate::Settings;
+
+    #[test]
+    fn clusters_that_have_ended_are_forgotten() {
+        let metrics = Metrics::default();
+        let kept = || unpoisoned(metrics.clusters.lock()).len();
+        let cluster =
+            |name: &str| Cluster::new(Settings::new(name), [], |_: &Endpoint| ()).expect("unique");
+        let stays = cluster("stays");
+        for _ in 0..50 {
+            metrics.add(&cluster("ends"));
+        }
+        metrics.add(&stays);
+        let mut registry = prometheus_client::registry::Registry::default();
+        registry.register_collector(Box::new(metrics.clone()));
+        let mut text = String::new();
+        // The thread that looks after a cluster may hold it for a moment longer.
+        for _ in 0..4000 {
+            prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+            if kept() == 1 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        panic!("{} are kept of one that is there", kept());
     }
 }

@@ -46,13 +46,38 @@ pub struct DecisionLog<W> {
 
 struct Inside<W> {
     writer: W,
-    /// The snapshots whose lines stand in the log, by their serials.
-    known: BTreeSet<u64>,
+    known: Known,
     line: Vec<u8>,
     /// Since when how many were written that the sample did not choose.
     unsampled: (Nanos, u32),
     /// What went wrong last.
     error: Option<io::Error>,
+}
+
+/// The snapshots whose lines stand in the log, by their serials: those that were decided on last, since there are ever
+/// new ones. The line of one that is forgotten is written again when it is decided on once more.
+#[derive(Debug, Default)]
+struct Known {
+    recent: BTreeSet<u64>,
+    before: BTreeSet<u64>,
+}
+
+/// How many snapshots are known for certain.
+const KNOWN: usize = 256;
+
+impl Known {
+    /// Takes one in, and says whether it was not known.
+    fn insert(&mut self, serial: u64) -> bool {
+        if self.recent.contains(&serial) {
+            return false;
+        }
+        let is_new = !self.before.remove(&serial);
+        if self.recent.len() == KNOWN {
+            self.before = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(serial);
+        is_new
+    }
 }
 
 impl<W: Write + Send> DecisionLog<W> {
@@ -64,7 +89,7 @@ impl<W: Write + Send> DecisionLog<W> {
             calls: AtomicU64::new(0),
             inside: Mutex::new(Inside {
                 writer,
-                known: BTreeSet::new(),
+                known: Known::default(),
                 line: Vec::new(),
                 unsampled: (Nanos(0), 0),
                 error: None,
@@ -89,7 +114,7 @@ impl<W: Write + Send> DecisionLog<W> {
     /// it, so that each file can be read for itself.
     pub fn with_writer<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         let mut inside = self.inside();
-        inside.known.clear();
+        inside.known = Known::default();
         change(&mut inside.writer)
     }
 
@@ -186,5 +211,23 @@ impl<W> fmt::Debug for DecisionLog<W> {
         f.debug_struct("DecisionLog")
             .field("sample", &self.sample)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshots_that_nobody_decides_on_are_forgotten_and_others_are_not() {
+        let mut known = Known::default();
+        assert!(known.insert(0));
+        for serial in 1..10_000 {
+            assert!(known.insert(serial));
+            assert!(!known.insert(serial));
+            assert!(!known.insert(0), "a quiet cluster's, at {serial}");
+            assert!(known.recent.len() + known.before.len() <= 2 * KNOWN);
+        }
+        assert!(known.insert(1), "long ago");
     }
 }

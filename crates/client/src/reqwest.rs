@@ -20,12 +20,17 @@
 //! # }
 //! ```
 
+mod error;
+
 use std::error::Error as StdError;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use evenkeel_core::{Endpoint, FailurePoint, RetryRules};
 use http::header::{HOST, HeaderValue};
+use pin_project_lite::pin_project;
 use reqwest::{Body, Client, Request, Response, ResponseBuilderExt as _};
 use tower_service::Service;
 
@@ -34,9 +39,13 @@ use crate::connect::Connect;
 use crate::lease::CallLease;
 use crate::rules::{Judgement, Rules, is_idempotent, is_refused, judge_status};
 
+pub use error::ReqwestError;
+
 /// Reaches endpoints by a client of reqwest, with its settings. Its own pool keeps connections, by their addresses.
 ///
-/// Over TLS the certificate has to be one for the address of the endpoint, so endpoints should have names then.
+/// Addresses are `HOST` or `HOST:PORT`; calls to an endpoint with another one, such as that of a unix socket, fail as if
+/// it could not be connected to. Over TLS the certificate has to be one for the address of the endpoint, so endpoints
+/// should have names then.
 #[derive(Clone, Debug)]
 pub struct ReqwestConnect {
     client: Client,
@@ -54,14 +63,9 @@ impl Connect for ReqwestConnect {
     type Service = ReqwestEndpoint;
 
     fn connect(&self, endpoint: &Endpoint) -> ReqwestEndpoint {
-        let (host, port) = match endpoint.address().rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().ok()),
-            None => (endpoint.address(), None),
-        };
         ReqwestEndpoint {
             client: self.client.clone(),
-            host: host.into(),
-            port,
+            address: endpoint.address().into(),
         }
     }
 }
@@ -70,13 +74,17 @@ impl Connect for ReqwestConnect {
 #[derive(Clone, Debug)]
 pub struct ReqwestEndpoint {
     client: Client,
-    host: Arc<str>,
-    port: Option<u16>,
+    address: Arc<str>,
 }
 
 impl ReqwestEndpoint {
-    /// Has a request go to the endpoint, and name the host that it was written for.
-    fn direct(&self, request: &mut Request) {
+    /// Has a request go to the endpoint, and name the host that it was written for. None: the endpoint has an address
+    /// that no URL can have, and the request must not be sent, since it would go elsewhere.
+    fn direct(&self, request: &mut Request) -> Option<()> {
+        if !request.url().has_host() {
+            // The client says what is wrong with it.
+            return Some(());
+        }
         let named = request
             .url()
             .authority()
@@ -86,25 +94,79 @@ impl ReqwestEndpoint {
         if let Ok(named) = HeaderValue::from_str(named) {
             request.headers_mut().entry(HOST).or_insert(named);
         }
+        let (host, port) = host_and_port(&self.address)?;
         let url = request.url_mut();
-        // What cannot be set is no host or no port; then connecting fails, and says so.
-        let _ = url.set_host(Some(&self.host));
-        let _ = url.set_port(self.port);
+        url.set_host(Some(host)).ok()?;
+        url.set_port(port).ok()
     }
+}
+
+/// The parts of an address; none: it has others.
+fn host_and_port(address: &str) -> Option<(&str, Option<u16>)> {
+    let (host, port) = match address.rsplit_once(':') {
+        Some(_) if address.ends_with(']') => (address, None),
+        Some((host, port)) => (host, Some(port.parse().ok()?)),
+        None => (address, None),
+    };
+    // Of a host with a colon that is not in brackets a URL would take the part before it.
+    let is_whole = host.starts_with('[') || !host.contains(':');
+    (is_whole && !host.is_empty()).then_some((host, port))
 }
 
 impl Service<Request> for ReqwestEndpoint {
     type Response = Response;
-    type Error = reqwest::Error;
-    type Future = <Client as Service<Request>>::Future;
+    type Error = ReqwestError;
+    type Future = ReqwestCall;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), reqwest::Error>> {
-        Service::<Request>::poll_ready(&mut self.client, cx)
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ReqwestError>> {
+        Service::<Request>::poll_ready(&mut self.client, cx).map_err(ReqwestError::from)
     }
 
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        self.direct(&mut request);
-        Service::<Request>::call(&mut self.client, request)
+    fn call(&mut self, mut request: Request) -> ReqwestCall {
+        let state = match self.direct(&mut request) {
+            Some(()) => CallState::Sent {
+                sent: Service::<Request>::call(&mut self.client, request),
+            },
+            None => CallState::Nowhere {
+                address: Arc::clone(&self.address),
+            },
+        };
+        ReqwestCall { state }
+    }
+}
+
+pin_project! {
+    /// A call at one endpoint.
+    pub struct ReqwestCall {
+        #[pin]
+        state: CallState,
+    }
+}
+
+pin_project! {
+    #[project = CallStateProjected]
+    enum CallState {
+        Sent { #[pin] sent: <Client as Service<Request>>::Future },
+        Nowhere { address: Arc<str> },
+    }
+}
+
+impl Future for ReqwestCall {
+    type Output = Result<Response, ReqwestError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().state.project() {
+            CallStateProjected::Sent { sent } => Poll::Ready(Ok(ready!(sent.poll(cx))?)),
+            CallStateProjected::Nowhere { address } => {
+                Poll::Ready(Err(ReqwestError::address(Arc::clone(address))))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for ReqwestCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReqwestCall").finish_non_exhaustive()
     }
 }
 
@@ -112,7 +174,7 @@ impl Service<Request> for ReqwestEndpoint {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reqwest;
 
-impl Rules<Request, Response, reqwest::Error> for Reqwest {
+impl Rules<Request, Response, ReqwestError> for Reqwest {
     type Answer = Response;
 
     fn request_id<'r>(&self, call: &'r Request) -> Option<&'r str> {
@@ -127,23 +189,11 @@ impl Rules<Request, Response, reqwest::Error> for Reqwest {
         call.try_clone()
     }
 
-    fn judge(&self, ended: Result<&Response, &reqwest::Error>, retry: &RetryRules) -> Judgement {
-        match ended {
+    fn judge(&self, ended: Result<&Response, &ReqwestError>, retry: &RetryRules) -> Judgement {
+        match ended.map_err(ReqwestError::of_reqwest) {
             Ok(answer) => judge_status(answer.status(), retry),
-            Err(error) if error.is_connect() => {
-                let word = match is_refused(error as &(dyn StdError + 'static)) {
-                    true => "connection_refused",
-                    false => "connection_timeout",
-                };
-                Judgement::failure(FailurePoint::Connect, word)
-            }
-            Err(error) if error.is_builder() || error.is_redirect() => {
-                Judgement::neutral("request_invalid")
-            }
-            Err(error) if error.is_timeout() => {
-                Judgement::failure(FailurePoint::Late, "http_response_timeout")
-            }
-            Err(_) => Judgement::failure(FailurePoint::Silent, "connection_terminated"),
+            Err(None) => Judgement::failure(FailurePoint::Connect, "connection_refused"),
+            Err(Some(error)) => judge_error(error),
         }
     }
 
@@ -157,4 +207,21 @@ impl Rules<Request, Response, reqwest::Error> for Reqwest {
         let body = Body::wrap(HeldBody::new(body, lease));
         Response::from(http::Response::from_parts(parts, body))
     }
+}
+
+fn judge_error(error: &reqwest::Error) -> Judgement {
+    if error.is_connect() {
+        let word = match is_refused(error as &(dyn StdError + 'static)) {
+            true => "connection_refused",
+            false => "connection_timeout",
+        };
+        return Judgement::failure(FailurePoint::Connect, word);
+    }
+    if error.is_builder() || error.is_redirect() {
+        return Judgement::neutral("request_invalid");
+    }
+    if error.is_timeout() {
+        return Judgement::failure(FailurePoint::Late, "http_response_timeout");
+    }
+    Judgement::failure(FailurePoint::Silent, "connection_terminated")
 }

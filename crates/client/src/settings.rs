@@ -12,6 +12,9 @@ use evenkeel_core::{
 
 use crate::observe::Observe;
 
+/// The shortest interval of [`Settings::outlier`]: with none the thread that judges would never rest.
+const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
+
 /// How a cluster behaves: what a `[cluster.NAME]` table is to the gateway, with the same defaults.
 ///
 /// # Examples
@@ -105,10 +108,13 @@ impl Settings {
         self
     }
 
-    /// When an endpoint is ejected for what its calls come to; none: never. Its interval is above zero.
+    /// When an endpoint is ejected for what its calls come to; none: never. An interval below 10 ms counts as 10 ms.
     #[must_use]
     pub fn outlier(mut self, policy: Option<OutlierPolicy>) -> Self {
-        self.health.outlier = policy;
+        self.health.outlier = policy.map(|policy| OutlierPolicy {
+            interval: policy.interval.max(INTERVAL_MIN),
+            ..policy
+        });
         self
     }
 
@@ -207,5 +213,23 @@ impl Settings {
             members.set_failure_latency(late);
         }
         members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_of_nothing_lets_the_judge_rest() {
+        let policy = |interval| OutlierPolicy {
+            interval,
+            ..OutlierPolicy::default()
+        };
+        let interval = |settings: Settings| settings.health.outlier.map(|policy| policy.interval);
+        let none = Settings::new("web").outlier(Some(policy(Nanos(0))));
+        assert_eq!(interval(none), Some(INTERVAL_MIN));
+        let second = Settings::new("web").outlier(Some(policy(Nanos::from_secs(1))));
+        assert_eq!(interval(second), Some(Nanos::from_secs(1)));
     }
 }

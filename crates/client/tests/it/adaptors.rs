@@ -1,5 +1,6 @@
 //! What is told of calls, and lists that change by themselves.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -182,6 +183,31 @@ async fn a_stream_of_lists_is_followed_and_keeps_no_cluster_alive() {
     drop(cluster);
     sender.send(listed(&["e"])).await.expect("followed");
     following.await.expect("it ends with the cluster");
+}
+
+/// A refresh of nothing counts as the shortest one.
+#[tokio::test]
+async fn a_source_is_not_read_without_a_pause() {
+    static READS: AtomicU32 = AtomicU32::new(0);
+    let path = std::env::temp_dir().join(format!("evenkeel-skips-{}.toml", std::process::id()));
+    // An entry that is skipped is told at each read.
+    std::fs::write(&path, "endpoints = [\"127.0.0.1:1\", \"nonsense\"]\n").expect("a file");
+    let source = Source::new(&DiscoverySource::File(path.clone())).expect("a file");
+    let cluster = Cluster::new(Settings::new("web"), [], |_: &Endpoint| ()).expect("unique");
+    let how = Follow {
+        refresh: Duration::ZERO,
+        on_trouble: |_| {
+            READS.fetch_add(1, Ordering::Relaxed);
+        },
+        ..Follow::default()
+    };
+    let began = tokio::time::Instant::now();
+    let following = tokio::spawn(cluster.follow_source(source, how));
+    until(|| READS.load(Ordering::Relaxed) >= 6).await;
+    // Rests of 100 ms lie between six reads; the source may tell of the file by itself in the beginning.
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    following.abort();
+    std::fs::remove_file(&path).expect("it is there");
 }
 
 static TROUBLE: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -5,6 +5,7 @@ mod balance;
 mod cancellation;
 mod endpoints;
 mod examples;
+mod faults;
 mod http;
 mod queue;
 mod retries;
