@@ -64,7 +64,7 @@ async fn every_series_is_there_from_the_start() {
             ("evenkeel_requests_total", "counter", 4 * 6),
             ("evenkeel_retries_total", "counter", 2 * 3),
             ("evenkeel_shed_total", "counter", 2 * 3 * 5),
-            ("evenkeel_task_restarts_total", "counter", 8),
+            ("evenkeel_task_restarts_total", "counter", 9),
             ("evenkeel_upstream_connections", "gauge", 2 * 2),
         ]
     );

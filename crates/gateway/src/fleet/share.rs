@@ -11,8 +11,12 @@ use tokio::time::sleep;
 
 use super::Trouble;
 use super::keys::{self, Change, Keys};
+use crate::cluster::Cluster;
 use crate::event::{Event, EventKind};
 use crate::lifecycle::{Plan, Shared};
+
+/// What a key said before, and says now.
+type Amended = (Option<String>, Option<String>);
 
 /// One gateway's side.
 pub(super) struct Share {
@@ -183,20 +187,14 @@ impl Share {
         let Some(cluster) = self.plan.cluster(&name) else {
             return;
         };
-        let before = self.present();
-        let endpoint = match change {
-            Change::Strategy(strategy) => {
-                cluster.amend(|overrides| overrides.amend_strategy(strategy));
-                None
-            }
-            Change::Endpoint(id, over) => {
-                cluster.amend(|overrides| overrides.amend_endpoint(&id, over));
-                Some(id)
-            }
+        let endpoint = match &change {
+            Change::Strategy(_) => None,
+            Change::Endpoint(id, _) => Some(Arc::clone(id)),
         };
-        // As it is written here: another version of us may put the same in other words.
-        let now = self.present().remove(key);
-        let is_new = before.get(key) != now.as_ref();
+        let Some((before, now)) = self.amend(cluster, key, change) else {
+            return;
+        };
+        let is_new = before != now;
         self.shared.fleet.agree(key.to_owned(), now);
         if !is_new {
             return;
@@ -210,5 +208,25 @@ impl Share {
         self.shared.site.events().publish(event);
         // An endpoint that was added may be a name.
         self.shared.resolver.ask();
+    }
+
+    /// Changes a cluster unless an operator has changed the same here: what the key said before and says
+    /// now, as it is written here, since another version of us may put the same in other words.
+    fn amend(&self, cluster: &Cluster, key: &str, change: Change) -> Option<Amended> {
+        let agreed = self.shared.fleet.agreed().get(key).cloned();
+        let (mut before, mut now) = (Keys::new(), Keys::new());
+        // In one step: what an operator changes just now is written a moment later, and counts then.
+        cluster.amend(|overrides| {
+            keys::written(cluster.name(), overrides, &mut before);
+            if before.get(key) == agreed.as_ref() {
+                match change {
+                    Change::Strategy(strategy) => overrides.amend_strategy(strategy),
+                    Change::Endpoint(id, over) => overrides.amend_endpoint(&id, over),
+                }
+                keys::written(cluster.name(), overrides, &mut now);
+            }
+        });
+        let before = before.remove(key);
+        (before == agreed).then(|| (before, now.remove(key)))
     }
 }
