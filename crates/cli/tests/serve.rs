@@ -2,9 +2,14 @@
 
 mod support;
 
+use std::os::unix::fs::OpenOptionsExt as _;
+
 use evenkeel_testkit::{Answer, Gate, RawClient, Upstream, eventually};
 use support::serving::{Served, serve};
 use support::{file, get, run, start};
+
+/// `O_NONBLOCK` of Linux.
+const NON_BLOCKING: i32 = 0o4000;
 
 /// A backend whose answers wait behind the gate.
 fn held(gate: &Gate) -> Upstream {
@@ -193,6 +198,30 @@ fn a_second_signal_ends_at_once() {
     let ended = gateway.wait();
     assert_eq!(ended.code, Some(130), "{ended:?}");
     ended.assert_calm();
+}
+
+/// A file that has no end, such as one of a mount that hangs, is given up at the end.
+#[test]
+fn a_file_that_is_read_for_ever_holds_up_no_end() {
+    let text = "[[listener]]\nname = \"web\"\naddress = \"127.0.0.1:0\"\ncluster = \"web\"\n[cluster.web]\nendpoints = []\n";
+    let path = file("endless.toml", text);
+    let mut gateway = start(&["serve", &path]);
+    gateway.line("listening on ");
+    std::fs::remove_file(&path).expect("removed");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    // Nobody can open it so before somebody reads it.
+    let mut open = std::fs::OpenOptions::new();
+    open.write(true).custom_flags(NON_BLOCKING);
+    let mut held = None;
+    eventually("it is read", || {
+        held = open.open(&path).ok();
+        held.is_some()
+    });
+    gateway.signal("TERM");
+    let ended = gateway.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    drop(held);
 }
 
 #[test]

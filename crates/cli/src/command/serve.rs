@@ -62,7 +62,11 @@ impl Serve {
         let config = self.config()?;
         log::start(&config.log);
         let file = self.config.map(|path| (path, seen));
-        event_loop()?.block_on(serve(&config, file, &program))
+        let events = event_loop()?;
+        let ended = events.block_on(serve(&config, file, &program));
+        // Whoever still reads a file that has no end, a pipe or one of a mount that hangs, is not waited for.
+        events.shutdown_background();
+        ended
     }
 
     fn config(&self) -> Result<Config, Failure> {

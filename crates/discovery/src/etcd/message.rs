@@ -72,17 +72,18 @@ pub(super) fn key_value(value: &Value) -> Option<KeyValue> {
     })
 }
 
-/// The answer to a range.
+/// The answer to a range. One without a revision is none: nothing could be watched from there on.
 pub(super) fn keys(answer: &Value) -> Option<Keys> {
     let list = match &answer["kvs"] {
         Value::Array(list) => list.as_slice(),
         Value::Null => &[],
         _ => return None,
     };
-    Some(Keys {
-        revision: number(answer.get("header")?, "revision"),
-        all: list.iter().map(key_value).collect::<Option<_>>()?,
-    })
+    let revision = number(answer.get("header")?, "revision");
+    let all = list.iter().map(key_value).collect::<Option<_>>()?;
+    (1..i64::MAX)
+        .contains(&revision)
+        .then_some(Keys { revision, all })
 }
 
 #[cfg(test)]
@@ -112,6 +113,11 @@ mod tests {
         );
         assert_eq!((&*keys.all[1].key, keys.all[1].value.len()), ("/b", 0));
         assert!(super::keys(&json!({})).is_none());
-        assert!(super::keys(&json!({ "header": {}, "kvs": [{ "key": "*" }] })).is_none());
+        let broken = json!({ "header": { "revision": "12" }, "kvs": [{ "key": "*" }] });
+        assert!(super::keys(&broken).is_none());
+        for revision in ["0", "-1", "9223372036854775807", "18446744073709551616", ""] {
+            let answer = json!({ "header": { "revision": revision } });
+            assert!(super::keys(&answer).is_none(), "{revision}");
+        }
     }
 }
