@@ -6,11 +6,11 @@ import sys
 import machine
 
 OURS = "evenkeel"
-COLUMNS = ["system", "scenario", "us_per_request", "rps", "p99_us", "rss", "kib_per_connection",
+COLUMNS = ["system", "scenario", "us_per_request", "rps", "p99_us", "p99_worst_us", "rss", "kib_per_connection",
            "ratio", "ratio_min", "ratio_max", "failed", "others_cpu"]
 # By these ours and rivals are compared: CPU where there is load, memory where there is none.
 COMPARED = {"idle": "kib_per_connection", "idletls": "kib_per_connection"}
-DIGITS = {"us_per_request": 2, "rps": 0, "p99_us": 0, "rss": 1, "kib_per_connection": 2,
+DIGITS = {"us_per_request": 2, "rps": 0, "p99_us": 0, "p99_worst_us": 0, "rss": 1, "kib_per_connection": 2,
           "ratio": 2, "ratio_min": 2, "ratio_max": 2, "others_cpu": 2}
 
 
@@ -28,6 +28,8 @@ def row(scenario, rounds, name):
     line = {"system": name, "scenario": scenario}
     for field in fields:
         line[field] = median(results, field)
+    if "p99_us" in fields:
+        line["p99_worst_us"] = max(result["p99_us"] for result in results)
     line["rss"] = median(results, "rss_mib")
     ratios = within_rounds(rounds, name, COMPARED.get(scenario, "us_per_request"))
     if ratios:
