@@ -251,6 +251,19 @@ mod tests {
     const HALF: Nanos = Nanos::from_millis(200);
 
     #[test]
+    fn failures_lengthen_a_latency_up_to_a_bound() {
+        let held = |penalty| {
+            let load = Load {
+                in_flight: 7,
+                penalty,
+            };
+            load.held_against(Nanos::from_millis(30)).as_millis()
+        };
+        assert_eq!([held(0), held(128), held(256)], [30, 45, 60]);
+        assert_eq!([held(10 * 256), held(u32::MAX)], [330, 330]);
+    }
+
+    #[test]
     fn a_cap_is_exact() {
         let in_flight = InFlight::default();
         assert!((0..3).all(|_| in_flight.acquire(3)));

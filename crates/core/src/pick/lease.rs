@@ -333,6 +333,31 @@ mod tests {
         assert_eq!(lease.started(), Nanos(7));
     }
 
+    /// However fast it was: twice what is typical, then twice that; and as load.
+    #[test]
+    fn a_failure_counts_as_a_slow_answer_and_as_load() {
+        let strategy = registry::build("peak_ewma", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        members.upsert(Endpoint::new("a", "127.0.0.1:1"));
+        let snapshot = members.snapshot();
+        let typical = snapshot.typical_latency();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        for times in [2, 4] {
+            let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)));
+            let lease = lease.expect("there is one");
+            lease.finish(Outcome::Failure, Nanos::from_millis(1));
+            let state = snapshot.candidates()[0].state();
+            let latency = state.latency().last().expect("it is known");
+            let off = latency.0 as f64 / (typical.0 * times) as f64 - 1.0;
+            assert!(off.abs() < 0.01, "{latency:?} of {typical:?}");
+            let load = state
+                .in_flight()
+                .load(Nanos::from_millis(1), snapshot.failure_half_life());
+            let failures = f64::from(load.penalty) / 256.0;
+            assert!((failures - times as f64 / 2.0).abs() < 0.05, "{failures}");
+        }
+    }
+
     #[test]
     fn a_kept_lease_releases_its_slot_once_after_its_snapshot_was_replaced() {
         let strategy = registry::build("least_request", &[]).expect("registered");
