@@ -2,7 +2,6 @@
 
 use crate::Mistake;
 use crate::model::cluster::Cluster;
-use crate::model::health::Probe;
 use crate::raw::section::Section;
 use crate::raw::walk::Walk;
 
@@ -18,17 +17,5 @@ pub(super) fn check(walk: &mut Walk<'_>, section: &Section<'_>, cluster: &Cluste
         let message = format!("{path}.proxy_protocol does not go with protocol = \"http2\"");
         let help = "a connection of HTTP/2 carries requests of many clients; they stand in x-forwarded-for";
         walk.error(entry.span, Mistake::new(message, help));
-    }
-    let check = cluster.health.as_ref();
-    if let Some(entry) = section.get("health")
-        && check.is_some_and(|check| matches!(check.probe, Probe::Http(_)))
-    {
-        let message = format!(
-            "{path}.health: checks of type \"http\" speak HTTP/1, and the endpoints HTTP/2"
-        );
-        walk.error(
-            entry.span,
-            Mistake::new(message, "write type = \"grpc\" or \"tcp\""),
-        );
     }
 }

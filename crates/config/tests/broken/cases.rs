@@ -286,9 +286,7 @@ pub(super) const CLUSTER: &[Case] = &[
     ("protocol = \"http2\"\nproxy_protocol = \"v2\"", &[
         "7:1 error: cluster.web.proxy_protocol does not go with protocol = \"http2\"",
     ]),
-    ("protocol = \"http2\"\nhealth = {}", &[
-        "7:1 error: cluster.web.health: checks of type \"http\" speak HTTP/1, and the endpoints HTTP/2",
-    ]),
+    ("protocol = \"http2\"\nhealth = {}", &[]),
     ("protocol = \"http2\"\nhealth = { type = \"tcp\" }", &[]),
     ("tls = false", &[]),
     ("tls = {}", &[]),

@@ -10,8 +10,9 @@ use evenkeel_core::Nanos;
 use evenkeel_preface::{ProxyHeader, ProxyVersion};
 use tokio::io::AsyncWriteExt as _;
 
+use super::http2::Whom;
 use super::wire::{Secured, Wire, open};
-use super::{grpc, http};
+use super::{grpc, http, http2};
 use crate::clock::duration;
 use crate::cluster::Target;
 use crate::lifecycle::Shared;
@@ -27,6 +28,8 @@ pub(super) struct At {
     pub(super) proxy_protocol: Option<ProxyVersion>,
     /// How its connections are secured.
     pub(super) tls: Option<Arc<ClientTls>>,
+    /// Whether it speaks HTTP/2.
+    pub(super) http2: bool,
 }
 
 /// What a check came to.
@@ -117,11 +120,18 @@ async fn carry_out(probe: &Probe, at: &At) -> Result<Vec<u8>, String> {
         let begun = begun.map_err(|error| format!("no TLS: {error}"))?;
         Ok(Box::new(Secured::new(stream, begun)))
     };
+    let whom = Whom {
+        host: &at.host,
+        is_secured: at.tls.is_some(),
+    };
     match probe {
         Probe::Tcp => Ok(Vec::new()),
+        Probe::Http(probe) if at.http2 => {
+            http2::ask(secured(stream, Speaks::Http2)?, probe, whom).await
+        }
         Probe::Http(probe) => http::ask(secured(stream, Speaks::Http1)?, probe, &at.host).await,
         Probe::Grpc(service) => {
-            let served = grpc::ask(secured(stream, Speaks::Http2)?, service, &at.host).await;
+            let served = grpc::ask(secured(stream, Speaks::Http2)?, service, whom).await;
             served.map(|()| Vec::new())
         }
     }

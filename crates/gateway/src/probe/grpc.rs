@@ -1,11 +1,12 @@
-//! A check by gRPC's health service: `grpc.health.v1.Health/Check`, over HTTP/2 with prior knowledge.
+//! A check by gRPC's health service: `grpc.health.v1.Health/Check`, over HTTP/2.
 //!
 //! The request has one text and the answer one number, so the two messages are written and read here.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use h2::client::SendRequest;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, Uri};
 
+use super::http2::{Whom, broken, over};
 use super::wire::Wire;
 
 /// What the service says of something that it serves.
@@ -19,27 +20,14 @@ const ANSWER_MAX: usize = 4096;
 /// # Errors
 ///
 /// What is wrong with the endpoint, in a line.
-pub(super) async fn ask(wire: Box<dyn Wire>, service: &str, host: &str) -> Result<(), String> {
-    let shaken = h2::client::handshake(wire).await;
-    let (requests, connection) = shaken.map_err(|error| format!("no HTTP/2: {error}"))?;
-    tokio::select! {
-        seen = check(requests, service, host) => seen,
-        ended = connection => Err(match ended {
-            Ok(()) => "the connection ended without an answer".to_owned(),
-            Err(error) => format!("no HTTP/2: {error}"),
-        }),
-    }
+pub(super) async fn ask(wire: Box<dyn Wire>, service: &str, whom: Whom<'_>) -> Result<(), String> {
+    let uri = whom.uri(None, "/grpc.health.v1.Health/Check")?;
+    over(wire, |requests| check(requests, service, uri)).await
 }
 
-async fn check(requests: SendRequest<Bytes>, service: &str, host: &str) -> Result<(), String> {
-    let broken = |error: h2::Error| format!("the answer broke off: {error}");
+async fn check(requests: SendRequest<Bytes>, service: &str, uri: Uri) -> Result<(), String> {
     let mut requests = requests.ready().await.map_err(broken)?;
-    let host = if host.starts_with("unix:") {
-        "localhost"
-    } else {
-        host
-    };
-    let request = Request::post(format!("http://{host}/grpc.health.v1.Health/Check"))
+    let request = Request::post(uri)
         .header("content-type", "application/grpc")
         .header("te", "trailers")
         .header(

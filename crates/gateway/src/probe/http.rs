@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::wire::Wire;
 
 /// How much of a body is looked at. What lies beyond is not read.
-const BODY_MAX: usize = 64 << 10;
+pub(super) const BODY_MAX: usize = 64 << 10;
 
 /// How much is read at once.
 const READ: usize = 8 << 10;
@@ -52,10 +52,15 @@ pub(crate) async fn call(
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
-fn judge(probe: &HttpProbe, answer: &Answer) -> Result<(), String> {
+/// Whether an answer is what a check expects.
+///
+/// # Errors
+///
+/// What is wrong with it, in a line.
+pub(super) fn judge(probe: &HttpProbe, answer: &Answer) -> Result<(), String> {
     let Answer { status, body } = answer;
     if !probe.statuses.contain(*status) {
         return Err(format!("status {status} is not {}", probe.statuses));

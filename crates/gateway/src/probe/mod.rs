@@ -9,6 +9,7 @@ mod agent;
 mod ask;
 mod grpc;
 mod http;
+mod http2;
 mod rounds;
 mod watched;
 mod wire;

@@ -198,5 +198,6 @@ fn at(view: &View, id: &str) -> Option<At> {
         host: view.snapshot.endpoints()[at].address().into(),
         proxy_protocol: view.policies.proxy_protocol,
         tls: view.policies.tls.clone(),
+        http2: view.policies.http2,
     })
 }

@@ -40,7 +40,9 @@ fn share_of_sick(strategy: &str, ejects: bool, sick: fn() -> Answer, before: usi
     };
     let warm = run(before);
     let all = 40;
-    (run(all) - warm) as f64 / (CLIENTS * all) as f64
+    let share = (run(all) - warm) as f64 / (CLIENTS * all) as f64;
+    println!("{strategy}, ejection {ejects}: {share:.4} of the requests");
+    share
 }
 
 /// Case A20: an error at once looks idle and fast. With ejection, which is on by default, next to nothing

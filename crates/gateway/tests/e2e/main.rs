@@ -24,6 +24,7 @@ mod health;
 mod hedging;
 mod http2;
 mod http2_abuse;
+mod http2_checks;
 mod http2_connect;
 mod http2_frames;
 mod http2_upstream;
