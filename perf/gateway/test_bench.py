@@ -77,6 +77,11 @@ class Comparing(unittest.TestCase):
         self.assertEqual((nginx["us_per_request"], nginx["ratio"]), (40.0, 0.5))
         self.assertNotIn("ratio", ours)
 
+    def test_the_worst_round_is_told_beside_the_median(self):
+        rounds = [{"evenkeel": result(1.0, p99_us=p99)} for p99 in (900.0, 2400.0, 1000.0)]
+        (ours,) = report.rows("rate", rounds, ["evenkeel"])
+        self.assertEqual((ours["p99_us"], ours["p99_worst_us"]), (1000, 2400))
+
     def test_idle_is_compared_by_memory(self):
         rounds = [{"evenkeel": result(0.0, kib_per_connection=2.0),
                    "nginx": result(0.0, kib_per_connection=0.5)}]
