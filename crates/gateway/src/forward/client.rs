@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use evenkeel_config::Protocol;
-use evenkeel_core::Nanos;
+use evenkeel_core::{Nanos, Priority};
 use evenkeel_http1::{GatewayReply, Reject, gateway_reply};
 use evenkeel_preface::{Addresses, ProxyHeader, ProxyVersion};
 use tokio::io::AsyncWrite;
@@ -146,7 +146,10 @@ impl Client {
                 let Visit { client, request } = &mut *visit;
                 match client.next(fresh, request).await {
                     Next::Closed => return visit.client.stream.part(),
-                    Next::Refused(reject) => return Box::pin(visit.client.refuse(reject)).await,
+                    Next::Refused(reject) => {
+                        let place = request.way.cluster();
+                        return Box::pin(visit.client.refuse(reject, place)).await;
+                    }
                     Next::Http2 => return http2::serve(visit.client).await,
                     Next::Request => {}
                 }
@@ -331,23 +334,33 @@ impl Client {
         Poll::Pending
     }
 
-    /// Answers a request that cannot be read, and closes.
-    async fn refuse(mut self, reject: Reject) {
-        if let Some(cluster) = self.cluster() {
-            let class = CodeClass::of(reject.status);
-            cluster.counters.own.finish(class, Nanos(0));
+    /// Answers a request that cannot be read, and closes. It is one for the cluster at this place, if it was
+    /// read so far, or for that of the listener.
+    async fn refuse(mut self, reject: Reject, place: Option<usize>) {
+        let cluster = match place {
+            Some(place) => self.entry.plan.clusters.get(place).map(Rc::clone),
+            None => self.cluster(),
+        };
+        if self.request_id.is_empty() {
+            self.worker.make_request_id(&mut self.request_id);
         }
         let mut out = self.worker.buffers.output();
-        let reply = GatewayReply::refused(reject, "");
+        let mut reply = GatewayReply::refused(reject, &self.request_id);
+        if let Some(cluster) = &cluster {
+            let class = CodeClass::of(reject.status);
+            cluster.counters.own.finish(class, Nanos(0));
+            reply.cluster = Some(cluster.cluster.name());
+        }
         gateway_reply(&mut out, &reply);
-        let sent = self.send(&out).await.is_ok();
         self.notes.note(|notes| {
             if !notes.has_begun() {
-                self.request_id.clear();
+                let name = cluster.map(|cluster| cluster.cluster.shared_name());
+                notes.goes_to(name, Priority::Default, self.worker.now());
             }
             notes.refused(reply.status, reply.error);
             notes.passed_on(body_len(&out));
         });
+        let sent = self.send(&out).await.is_ok();
         self.log_request(0);
         if sent {
             self.close().await;

@@ -23,6 +23,10 @@ const LINGER: Nanos = Nanos::from_secs(1);
 /// How many streams a client may have reset before we have looked at them.
 const RESETS_UNSEEN_MAX: usize = 100;
 
+/// How much larger a head may be than the limit for the client to be told as we tell it; the library answers
+/// beyond that, in its own words.
+const HEAD_ROOM: usize = 4;
+
 /// How many streams the library may have reset for what the client did wrong on them.
 const FORCED_RESETS_MAX: usize = 256;
 
@@ -34,14 +38,15 @@ pub(super) fn serve(client: Client) -> Pin<Box<dyn Future<Output = ()>>> {
 }
 
 async fn run(mut client: Client) {
-    let Some(connection) = shake_hands(&mut client).await else {
+    let streams = Rc::new(Streams::new());
+    let Some(connection) = shake_hands(&mut client, &streams).await else {
         return;
     };
     let mut driver = Driver {
         idle_from: client.worker.alarms.now(),
         client,
         connection,
-        streams: Rc::new(Streams::new()),
+        streams,
         state: State::Open,
     };
     driver.rest();
@@ -56,7 +61,10 @@ async fn run(mut client: Client) {
 }
 
 /// Reads the preface and says what is allowed, in the time that a head may take.
-async fn shake_hands(client: &mut Client) -> Option<Connection<Wire, Bytes>> {
+async fn shake_hands(
+    client: &mut Client,
+    streams: &Rc<Streams>,
+) -> Option<Connection<Wire, Bytes>> {
     let inbox = Inbox::new(&client.worker.buffers);
     let inbox = std::mem::replace(&mut client.inbox, inbox);
     let stream = std::mem::replace(&mut client.stream, Stream::Taken);
@@ -64,7 +72,7 @@ async fn shake_hands(client: &mut Client) -> Option<Connection<Wire, Bytes>> {
     let mut builder = Builder::new();
     builder
         .max_concurrent_streams(limits.streams)
-        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .max_header_list_size(head_room(limits.header_bytes))
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buffer_size(SEND_BUFFER)
@@ -72,7 +80,8 @@ async fn shake_hands(client: &mut Client) -> Option<Connection<Wire, Bytes>> {
         .max_local_error_reset_streams(Some(FORCED_RESETS_MAX))
         .enable_connect_protocol();
     client.alarm.set(client.listener().header_timeout);
-    let mut shaking = builder.handshake(Wire::new(inbox, stream));
+    let wire = Wire::new(inbox, stream, streams, client.worker.alarms.alarm());
+    let mut shaking = builder.handshake(wire);
     poll_fn(|cx| match Pin::new(&mut shaking).poll(cx) {
         Poll::Ready(result) => {
             Poll::Ready(result.inspect_err(|error| note_misuse(client, error)).ok())
@@ -80,6 +89,11 @@ async fn shake_hands(client: &mut Client) -> Option<Connection<Wire, Bytes>> {
         Poll::Pending => client.alarm.poll_due(cx).map(|()| None),
     })
     .await
+}
+
+/// How large a head the library reads, in the bytes that it counts.
+fn head_room(header_bytes: usize) -> u32 {
+    u32::try_from(header_bytes.saturating_mul(HEAD_ROOM)).unwrap_or(u32::MAX)
 }
 
 /// Counts a connection that the library ends for what its client did.
@@ -116,8 +130,9 @@ impl Driver {
         cx: &mut Context<'_>,
     ) -> Poll<Option<(Request<RecvStream>, SendResponse<Bytes>)>> {
         self.streams.watch(cx);
+        self.streams.forget(self.client.worker.alarms.now());
         loop {
-            if self.state != State::Ended && self.streams.are_abused() {
+            if self.is_misused() {
                 self.client.listener().door().turn_away(TurnedAway::Http2);
                 self.end(Reason::ENHANCE_YOUR_CALM);
             }
@@ -135,7 +150,7 @@ impl Driver {
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {
                     self.client.refresh();
-                    if !self.has_to_act(cx) {
+                    if !self.is_misused() && !self.has_to_act(cx) {
                         return Poll::Pending;
                     }
                     if self.state == State::Ended && !self.goes_on() {
@@ -144,6 +159,11 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Whether it is to end for what its client does.
+    fn is_misused(&self) -> bool {
+        self.state != State::Ended && self.streams.are_abused()
     }
 
     /// Whether the state has changed, or the time for a change has come.

@@ -61,18 +61,17 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// When it cannot be read in one way only, or is larger than it may be.
+    /// When it cannot be read in one way only, or is larger than it may be. What is known of it by then
+    /// stands in the client's id and notes and in the way.
     pub(super) fn read(&mut self, client: &mut Client) -> Result<bool, Reject> {
         let mut slots = Slots::new();
+        client.request_id.clear();
         let listener = &*client.entry.listener;
         let data = client.inbox.data();
         let Some(head) = RequestHead::parse(data, &listener.limits, &mut slots)? else {
             return Ok(false);
         };
         let most = listener.config.limits.body;
-        if matches!((head.framing, most), (Framing::Length(length), Some(most)) if length > most) {
-            return Err(too_large());
-        }
         // What is behind a body would have to wait for its end, and nobody asks like this.
         let upgrade = head.upgrade.filter(|_| !head.framing.has_body());
         let worker = &client.worker;
@@ -101,6 +100,9 @@ impl Request {
         client
             .notes
             .note(|notes| self.note_way(notes, &client.entry));
+        if most.is_some_and(|most| self.at_least > most) {
+            return Err(too_large());
+        }
         let length = head.len;
         client.inbox.consume(length);
         // What of the body has come with the head leaves with it, in one write.

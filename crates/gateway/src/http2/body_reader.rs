@@ -10,6 +10,7 @@ use http::HeaderMap;
 use tokio::io::ReadBuf;
 
 use super::broken;
+use super::watch::MARK;
 
 /// What comes on a stream, as it would come on a connection of HTTP/1: a head, and the body behind it.
 ///
@@ -148,7 +149,7 @@ impl BodyReader {
 /// The fields behind a body that may be passed on.
 fn trailers(fields: &HeaderMap) -> Trailers {
     let mut trailers = Trailers::new();
-    for (name, value) in fields {
+    for (name, value) in fields.iter().filter(|(name, _)| *name != MARK) {
         trailers.push(name.as_str(), value.as_bytes());
     }
     trailers

@@ -47,7 +47,7 @@ impl Incoming {
     ) -> Option<Self> {
         let (parts, body) = request.into_parts();
         let has_body = !body.is_end_stream();
-        let becomes_another = connect::protocol(&parts).is_some();
+        let becomes_another = connect::is_websocket(&parts);
         let mut head = Vec::with_capacity(512);
         if let Err(why) = compose(&parts, has_body, draw, &mut head) {
             tracing::debug!(reason = why, "stream refused");
@@ -206,9 +206,9 @@ fn compose(
     let fields: Vec<_> = fields
         .map(|(name, value)| (name.as_str(), value.as_bytes()))
         .collect();
-    match connect::protocol(parts) {
-        Some(protocol) => connect::compose(&pseudo, &fields, protocol, draw, head),
-        None => compose_request(&pseudo, fields.iter().copied(), has_body, head)
+    match connect::is_websocket(parts) {
+        true => connect::compose(&pseudo, &fields, draw, head),
+        false => compose_request(&pseudo, fields.iter().copied(), has_body, head)
             .map_err(|reject| reject.to_string()),
     }
 }

@@ -13,6 +13,7 @@ mod fields;
 mod incoming;
 mod outgoing;
 mod streams;
+mod watch;
 mod wire;
 
 use std::io;

@@ -3,9 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};
 
+use evenkeel_core::Nanos;
+
 /// How many more streams may be given up than are answered. What is opened and given up costs a proxy
 /// more than its client (CVE-2023-44487), and a client that does little else means no good.
 const GIVEN_UP_MAX: u32 = 100;
+
+/// How many frames that ask for nothing may come in a [`SPAN`]: pings, settings, priorities, empty ones.
+/// Clients that mean well send some for each stream and each second.
+const NOISE_MAX: u32 = 2_000;
+const SPAN: Nanos = Nanos::from_secs(1);
 
 /// What the streams of a connection tell its driver.
 #[derive(Debug)]
@@ -13,6 +20,9 @@ pub(crate) struct Streams {
     open: Cell<usize>,
     /// Given up and not made good for by one that was answered.
     given_up: Cell<u32>,
+    /// Frames that asked for nothing, in the span that ends then.
+    noise: Cell<u32>,
+    span_ends: Cell<Nanos>,
     driver: RefCell<Waker>,
 }
 
@@ -21,6 +31,8 @@ impl Streams {
         Self {
             open: Cell::new(0),
             given_up: Cell::new(0),
+            noise: Cell::new(0),
+            span_ends: Cell::new(Nanos(0)),
             driver: RefCell::new(Waker::noop().clone()),
         }
     }
@@ -30,9 +42,22 @@ impl Streams {
         self.open.get()
     }
 
-    /// Whether so many were given up that the client means no good.
+    /// Whether so many were given up, or so much came that asks for nothing, that the client means no good.
     pub(crate) fn are_abused(&self) -> bool {
-        self.given_up.get() > GIVEN_UP_MAX
+        self.given_up.get() > GIVEN_UP_MAX || self.noise.get() > NOISE_MAX
+    }
+
+    /// Counts frames that ask for nothing.
+    pub(super) fn hear(&self, frames: u32) {
+        self.noise.set(self.noise.get().saturating_add(frames));
+    }
+
+    /// Begins another span where one is over, unless too much came in it.
+    pub(crate) fn forget(&self, now: Nanos) {
+        if self.noise.get() > 0 && now >= self.span_ends.get() && !self.are_abused() {
+            self.noise.set(0);
+            self.span_ends.set(now + SPAN);
+        }
     }
 
     pub(crate) fn begin(&self) {
@@ -86,5 +111,21 @@ mod tests {
         assert!(!run(false, 10));
         assert!(run(false, 1));
         assert_eq!(streams.open(), 0);
+    }
+
+    #[test]
+    fn what_asks_for_nothing_is_forgotten_in_time() {
+        let streams = Streams::new();
+        for second in 1..10 {
+            streams.hear(NOISE_MAX);
+            streams.forget(Nanos::from_secs(second));
+            assert!(!streams.are_abused());
+        }
+        streams.hear(NOISE_MAX);
+        streams.forget(Nanos::from_millis(9_500));
+        assert!(!streams.are_abused());
+        streams.hear(1);
+        streams.forget(Nanos::from_secs(11));
+        assert!(streams.are_abused());
     }
 }

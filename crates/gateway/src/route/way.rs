@@ -99,6 +99,14 @@ impl Way {
         }
     }
 
+    /// The place of the cluster that it leads to.
+    pub(crate) fn cluster(&self) -> Option<usize> {
+        match self.to {
+            Destination::Cluster(place) => Some(place),
+            _ => None,
+        }
+    }
+
     /// Finds the way of a request, and writes the head for it. Nothing may be known of it yet.
     ///
     /// # Errors

@@ -54,8 +54,14 @@ fn lines(file: &PathBuf) -> Vec<Value> {
         .collect()
 }
 
+/// How many lines a file has so far; the last ones may be about to be written.
+fn written(file: &PathBuf) -> usize {
+    let text = fs::read(file).unwrap_or_default();
+    text.iter().filter(|&&byte| byte == b'\n').count()
+}
+
 fn logged(file: &PathBuf, count: usize) -> Vec<Value> {
-    eventually("the lines are there", || lines(file).len() >= count);
+    eventually("the lines are there", || written(file) >= count);
     let lines = lines(file);
     assert_eq!(lines.len(), count, "{lines:?}");
     lines
@@ -212,6 +218,53 @@ fn errors_have_their_source() {
     check(6, (503, Some("destination_unavailable"), Some("gateway")));
 }
 
+/// What is refused, however much of it was read, has an id and a cluster, on either protocol.
+#[test]
+fn a_refused_request_is_told_by_its_id() {
+    let folder = Folder::new("refused");
+    let upstream = Upstream::ok("ok");
+    let gateway = Gateway::with([upstream.endpoint("a")], |config| {
+        config.listeners[0].limits.body = Some(3);
+        config.log.access = Some(folder.log());
+    });
+    let address = gateway.address();
+    let refused = |text: &str| {
+        let response = ask(address, text);
+        response.field("x-request-id").expect("an id").to_owned()
+    };
+    let mut ids = vec![
+        refused(
+            "POST / HTTP/1.1\r\nHost: a\r\nx-request-id: mine\r\nContent-Length: 4\r\n\r\nbody",
+        ),
+        refused("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
+    ];
+    assert_eq!(ids[0], "mine");
+    crate::http2::block_on(async {
+        let client = crate::http2::connect(address).await;
+        let mut large = crate::http2::get("/");
+        let value = "x".repeat(70 * 1024).parse().expect("a value");
+        large.headers_mut().insert("x-large", value);
+        let answer = crate::http2::ask(&client, large, Vec::new()).await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status, 431);
+        let id = answer.fields["x-request-id"].to_str().expect("text");
+        ids.push(id.to_owned());
+    });
+    let lines = logged(&folder.file("access.jsonl"), 3);
+    for ((line, id), status) in lines.iter().zip(ids).zip([413, 400, 431]) {
+        assert_eq!(
+            (&line["request_id"], &line["status"]),
+            (&id.into(), &status.into()),
+            "{line}"
+        );
+        assert_eq!(
+            (&line["cluster"], &line["error"]),
+            (&"web".into(), &"http_request_error".into())
+        );
+    }
+    assert_eq!(upstream.bytes_received(), 0);
+}
+
 /// Both tries of a request that was hedged are told, and who was heard.
 #[test]
 fn the_one_that_was_heard_is_the_endpoint_of_a_hedged_request() {
@@ -295,11 +348,9 @@ fn a_file_that_is_moved_away_is_replaced() {
             }
             sent
         });
-        eventually("there are lines", || !lines(&file).is_empty());
+        eventually("there are lines", || written(&file) > 0);
         fs::rename(&file, &moved).expect("moved");
-        eventually("there are lines again", || {
-            file.exists() && !lines(&file).is_empty()
-        });
+        eventually("there are lines again", || written(&file) > 0);
         done.store(true, Ordering::Relaxed);
         client.join().expect("no panic")
     });

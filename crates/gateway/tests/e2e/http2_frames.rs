@@ -9,14 +9,21 @@ pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
+pub(crate) const PRIORITY: u8 = 2;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const PING: u8 = 6;
 pub(crate) const GOAWAY: u8 = 7;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
 pub(crate) const CONTINUATION: u8 = 9;
 
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
+pub(crate) const PADDED: u8 = 8;
 
+pub(crate) const PROTOCOL_ERROR: u32 = 1;
+pub(crate) const FLOW_CONTROL_ERROR: u32 = 3;
+pub(crate) const STREAM_CLOSED: u32 = 5;
 pub(crate) const CANCEL: u32 = 8;
 pub(crate) const CALM: u32 = 11;
 
@@ -123,6 +130,9 @@ impl<S: Read + Write> Frames<S> {
         }
     }
 }
+
+/// A request with a body.
+pub(crate) const POST: [(&str, &str); 4] = [(":method", "POST"), GET[1], GET[2], GET[3]];
 
 /// The simplest request there is.
 pub(crate) const GET: [(&str, &str); 4] = [

@@ -27,6 +27,7 @@ mod http2_abuse;
 mod http2_checks;
 mod http2_connect;
 mod http2_frames;
+mod http2_rules;
 mod http2_upstream;
 mod interim;
 mod keys;
