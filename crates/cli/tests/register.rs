@@ -132,6 +132,12 @@ fn without_an_etcd_the_command_runs_all_the_same() {
             .starts_with("evenkeel: cannot run no-such-program"),
         "{finished:?}"
     );
+    let slash = ["--cluster", "c/d", "--address", "127.0.0.1:7", "--", "true"];
+    let finished = run(&[&["register", "--etcd", "http://127.0.0.1:1"], &slash[..]].concat());
+    assert_eq!(finished.code, Some(2));
+    let told = "the cluster \"c/d\" holds a slash";
+    assert!(finished.stderr.contains(told), "{finished:?}");
+    assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
     let finished = with(&["--address", "unix:/run/x", "--", "true"]);
     assert_eq!(finished.code, Some(2));
     assert!(finished.stderr.contains("holds a slash"), "{finished:?}");

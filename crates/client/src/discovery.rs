@@ -47,7 +47,7 @@ mod sources {
     use std::time::Duration;
 
     use evenkeel_core::Nanos;
-    use evenkeel_discovery::{Backoff, Fault, Guard, Source, SourceError, Verdict};
+    use evenkeel_discovery::{Fault, Following, Guard, Source, SourceError, Verdict};
 
     use super::{Arc, Cluster, Connect, Future};
     use crate::clock;
@@ -118,58 +118,42 @@ mod sources {
         /// Dropped, it follows no more, and the last list stays.
         pub fn follow_source(
             &self,
-            mut source: Source,
+            source: Source,
             how: Follow,
         ) -> impl Future<Output = ()> + Send + use<C> {
             let cluster = Arc::downgrade(&self.inner);
-            let mut backoff = Backoff::new(self.inner.shared.id ^ clock::now().0);
             let refresh = Nanos::from(how.refresh).max(REFRESH_MIN);
+            let seed = self.inner.shared.id ^ clock::now().0;
+            let mut source = Following::new(source, refresh, seed);
             let mut guard = Guard::new(how.max_drop, clock::duration(refresh));
             async move {
-                let mut next_read = clock::now();
                 loop {
-                    let until = next_read.since(clock::now());
-                    let changed = async {
-                        match until {
-                            Nanos(0) => std::future::pending().await,
-                            _ => source.change().await,
-                        }
-                    };
-                    let said = match tokio::time::timeout(clock::duration(until), changed).await {
-                        Ok(changed) => changed,
-                        Err(_) => {
-                            next_read = clock::now() + refresh;
-                            source.read().await
-                        }
-                    };
+                    let said = source.next(clock::now).await;
                     let Some(inner) = cluster.upgrade() else {
                         return;
                     };
-                    match said {
-                        Ok(listing) => {
-                            backoff.reset();
-                            if !listing.faults.is_empty() {
-                                (how.on_trouble)(&Trouble::Skipped(&listing.faults));
-                            }
-                            match guard.offer(listing.endpoints, clock::now()) {
-                                // Of each id there is one in a listing.
-                                Verdict::Taken => {
-                                    let _ = Self { inner }.set_endpoints(guard.good().to_vec());
-                                }
-                                Verdict::Held { loss, is_new } if is_new => {
-                                    next_read = clock::now() + refresh;
-                                    let (lost, of) = (loss.lost, loss.of);
-                                    (how.on_trouble)(&Trouble::Held { lost, of });
-                                }
-                                Verdict::Held { .. } => {}
-                            }
-                        }
+                    let listing = match said {
+                        Ok(heard) => heard.listing,
                         Err(error) => {
                             drop(inner);
                             (how.on_trouble)(&Trouble::Lost(&error));
-                            tokio::time::sleep(backoff.wait()).await;
-                            next_read = clock::now();
+                            continue;
                         }
+                    };
+                    if !listing.faults.is_empty() {
+                        (how.on_trouble)(&Trouble::Skipped(&listing.faults));
+                    }
+                    match guard.offer(listing.endpoints, clock::now()) {
+                        // Of each id there is one in a listing.
+                        Verdict::Taken => {
+                            let _ = Self { inner }.set_endpoints(guard.good().to_vec());
+                        }
+                        Verdict::Held { loss, is_new } if is_new => {
+                            source.was_held(clock::now());
+                            let (lost, of) = (loss.lost, loss.of);
+                            (how.on_trouble)(&Trouble::Held { lost, of });
+                        }
+                        Verdict::Held { .. } => {}
                     }
                 }
             }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use evenkeel_core::Rng;
+use evenkeel_core::{Nanos, Rng};
 
 /// Waits that double, with chance in them so that gateways do not come in step.
 #[derive(Debug)]
 pub struct Backoff {
     next: Duration,
     rng: Rng,
+    /// Since when the source has answered.
+    well_since: Option<Nanos>,
 }
 
 impl Backoff {
@@ -24,6 +26,7 @@ impl Backoff {
         Self {
             next: Self::FIRST,
             rng: Rng::new(seed),
+            well_since: None,
         }
     }
 
@@ -36,7 +39,21 @@ impl Backoff {
         half + half * share / (1 << 24)
     }
 
-    /// The source answered: the next wait is the first one again.
+    /// The source answers.
+    pub fn answered(&mut self, now: Nanos) {
+        self.well_since.get_or_insert(now);
+    }
+
+    /// The source is lost. The next wait is the first one again if it had answered for the longest wait; one that
+    /// answers and is lost at once, again and again, is asked less and less often.
+    pub fn lost(&mut self, now: Nanos) {
+        let well_since = self.well_since.take();
+        if well_since.is_some_and(|since| now >= since + Nanos::from(Self::MAX)) {
+            self.reset();
+        }
+    }
+
+    /// The next wait is the first one again.
     pub fn reset(&mut self) {
         self.next = Self::FIRST;
     }
@@ -59,5 +76,21 @@ mod tests {
         assert!(differ > 35);
         one.reset();
         assert!(one.wait() <= Backoff::FIRST);
+    }
+
+    #[test]
+    fn a_source_that_is_lost_at_once_is_asked_less_and_less_often() {
+        let mut backoff = Backoff::new(1);
+        let mut now = Nanos(0);
+        for _ in 0..10 {
+            backoff.answered(now);
+            now = now + Nanos::from_millis(10);
+            backoff.lost(now);
+            now = now + Nanos::from(backoff.wait());
+        }
+        assert!(backoff.wait() >= Backoff::MAX / 2);
+        backoff.answered(now);
+        backoff.lost(now + Nanos::from(Backoff::MAX));
+        assert!(backoff.wait() <= Backoff::FIRST);
     }
 }

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long ago a server may have heard of its leader, in milliseconds.
 const CONTACT_MAX_MS: u64 = 10_000;
 
-const BYTES_MAX: usize = 256 << 20;
+const BYTES_MAX: usize = 64 << 20;
 
 /// A service in Consul.
 #[derive(Debug)]

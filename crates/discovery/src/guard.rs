@@ -128,12 +128,28 @@ impl Guard {
     }
 
     fn lost(&self, list: &[Endpoint]) -> BTreeSet<Arc<str>> {
-        let there: BTreeSet<&str> = list.iter().map(Endpoint::id).collect();
-        let good = self.good().iter();
-        good.filter(|endpoint| !there.contains(endpoint.id()))
-            .map(Endpoint::shared_id)
-            .collect()
+        gone(self.good(), list).into_iter().collect()
     }
+}
+
+/// The ids of `before` that are not in `after`. O(n) where both are in the order of their ids, as listings are.
+#[must_use]
+pub fn gone(before: &[Endpoint], after: &[Endpoint]) -> Vec<Arc<str>> {
+    let is_sorted = |list: &[Endpoint]| list.is_sorted_by_key(Endpoint::id);
+    let mut others: Vec<&str> = after.iter().map(Endpoint::id).collect();
+    if !is_sorted(before) || !is_sorted(after) {
+        others.sort_unstable();
+        let is_gone = |endpoint: &&Endpoint| others.binary_search(&endpoint.id()).is_err();
+        let missing = before.iter().filter(is_gone);
+        return missing.map(Endpoint::shared_id).collect();
+    }
+    let mut others = others.into_iter().peekable();
+    let is_gone = |endpoint: &&Endpoint| {
+        while others.next_if(|other| *other < endpoint.id()).is_some() {}
+        others.peek() != Some(&endpoint.id())
+    };
+    let missing = before.iter().filter(is_gone);
+    missing.map(Endpoint::shared_id).collect()
 }
 
 #[cfg(test)]
@@ -226,6 +242,25 @@ mod tests {
                 prop_assert!(lost <= max_drop * before.len() as f64);
                 prop_assert_eq!(verdict == Verdict::Taken, guard.good() == list(ids));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_gone_is_found_in_any_order() {
+        let list = |ids: &str| -> Vec<Endpoint> {
+            let ids = ids.split_whitespace();
+            ids.map(|id| Endpoint::new(id, "127.0.0.1:1")).collect()
+        };
+        for (before, after, wanted) in [
+            ("a b c", "a c", "b"),
+            ("a b c", "", "a b c"),
+            ("", "a", ""),
+            ("b d", "a b c d e", ""),
+            ("c a b", "c", "a b"),
+            ("a b", "c b", "a"),
+        ] {
+            let gone = gone(&list(before), &list(after));
+            assert_eq!(gone.join(" "), wanted, "{before} | {after}");
         }
     }
 }

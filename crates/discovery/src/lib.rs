@@ -1,7 +1,7 @@
 //! Where endpoints come from while a gateway runs.
 //!
 //! A [`Source`] yields whole lists, or says why it cannot: it knows nothing of clusters, and what is made of
-//! a list is decided elsewhere. [`Guard`] holds lists that lose too much at once, [`Backoff`] says when a
+//! a list is decided elsewhere. [`Following`] asks it on and on. [`Guard`] holds lists that lose too much at once, [`Backoff`] says when a
 //! lost source is asked again, and [`Store`] keeps the last good list on disk. All but sources and the
 //! store are pure: the time is an argument.
 //!
@@ -15,6 +15,7 @@ mod dns;
 mod entries;
 pub mod etcd;
 mod file;
+mod following;
 mod guard;
 mod http;
 mod kubernetes;
@@ -23,7 +24,8 @@ mod source;
 mod store;
 
 pub use backoff::Backoff;
-pub use guard::{Guard, Loss, Verdict};
+pub use following::{Following, Heard};
+pub use guard::{Guard, Loss, Verdict, gone};
 pub use listing::{Fault, Listing, SourceError};
 pub use source::Source;
 pub use store::{Store, StoreError};

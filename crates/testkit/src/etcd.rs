@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::deadline::eventually;
+use crate::missing::not_tested;
 
 /// An etcd of one member with a folder and ports of its own. Dropped, it ends.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Starts one; none, with a line that says so, where it is not installed.
+    /// Starts one; none where it is not installed: see [`not_tested`].
     #[must_use]
     pub fn start() -> Option<Self> {
         Self::start_with("http", &[], &[])
@@ -37,9 +38,7 @@ impl Etcd {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let there = |program: &str| Command::new(program).arg("--help").output().is_ok();
         if !there("etcd") || !there("etcdctl") {
-            eprintln!(
-                "not tested: etcd is not installed (Debian's packages etcd-server and etcd-client)"
-            );
+            not_tested("etcd is not installed (Debian's packages etcd-server and etcd-client)");
             return None;
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

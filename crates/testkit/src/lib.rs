@@ -22,6 +22,7 @@ mod gateway;
 mod golden;
 pub mod laws;
 mod message;
+mod missing;
 mod silent;
 mod upstream;
 
@@ -34,5 +35,6 @@ pub use etcd::Etcd;
 pub use gateway::{Gateway, config};
 pub use golden::golden;
 pub use message::{Head, Response};
+pub use missing::not_tested;
 pub use silent::{Blackhole, Refusing};
 pub use upstream::{Act, Answer, Gate, Received, Script, Upstream};

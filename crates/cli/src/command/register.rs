@@ -110,6 +110,13 @@ impl Register {
                 "--ttl is below 1s, and etcd counts in seconds",
             ));
         }
+        if self.prefix.is_none() && self.cluster.contains('/') {
+            let why = format!(
+                "the cluster {:?} holds a slash, which would make it a part of another cluster's keys; give --prefix",
+                self.cluster
+            );
+            return Err(Failure::usage(why));
+        }
         let mut value = json!({ "address": self.address.to_string(), "weight": self.weight });
         if let Some(zone) = &self.zone {
             value["zone"] = json!(zone);

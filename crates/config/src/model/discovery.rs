@@ -86,6 +86,13 @@ pub struct KubernetesService {
     pub token_file: Option<Arc<Path>>,
     /// What the server must prove, by the authority of the pod when none is named, and what it is shown.
     pub tls: ClusterTls,
+    /// Where a pod finds its token, its authority and its namespace: [`KubernetesService::POD_FOLDER`].
+    pub pod_folder: Arc<Path>,
+}
+
+impl KubernetesService {
+    /// Where Kubernetes puts the files of a pod's account.
+    pub const POD_FOLDER: &'static str = "/var/run/secrets/kubernetes.io/serviceaccount";
 }
 
 /// Keys of etcd: each one below a prefix is an endpoint.

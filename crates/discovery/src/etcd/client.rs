@@ -17,9 +17,10 @@ use crate::listing::SourceError;
 /// How long a member may take to begin an answer before the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long an answer may take to its end, and how large it may be: 10,000 endpoints have some 5 MiB.
+/// How long an answer may take to its end, and how large it may be: 10,000 endpoints have some 5 MiB, and what is
+/// read of it takes several times as much.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
-const ANSWER_BYTES_MAX: usize = 256 << 20;
+const ANSWER_BYTES_MAX: usize = 32 << 20;
 
 /// An etcd. One member is asked until it fails, then the next one.
 #[derive(Debug)]

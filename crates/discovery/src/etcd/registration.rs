@@ -15,6 +15,8 @@ pub struct Registration {
     value: String,
     ttl: Duration,
     lease: Option<Lease>,
+    /// The value is in etcd, as far as is known.
+    is_written: bool,
 }
 
 impl Registration {
@@ -27,6 +29,7 @@ impl Registration {
             value,
             ttl,
             lease: None,
+            is_written: false,
         }
     }
 
@@ -34,6 +37,13 @@ impl Registration {
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Sets another value, for [`Registration::keep`] to write.
+    pub fn set_value(&mut self, value: String) {
+        if self.value != value {
+            (self.value, self.is_written) = (value, false);
+        }
     }
 
     /// Sees to it that the key is there, and says when to call again.
@@ -51,10 +61,11 @@ impl Registration {
             None => Lease::grant(&mut self.etcd, self.ttl).await?,
         };
         self.lease = Some(lease);
-        if !kept || !self.is_there().await? {
-            self.etcd
-                .put(&self.key, &self.value, Some(lease.id))
-                .await?;
+        if !kept || !self.is_written || !self.is_there().await? {
+            self.is_written = false;
+            let put = self.etcd.put(&self.key, &self.value, Some(lease.id));
+            put.await?;
+            self.is_written = true;
         }
         // Two of three calls may fail.
         Ok(lease.ttl / 3)

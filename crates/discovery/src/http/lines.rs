@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use super::HttpError;
 
 /// The most bytes of one line: registries send no more than some 10 MiB at once.
-const LINE_BYTES_MAX: usize = 64 << 20;
+const LINE_BYTES_MAX: usize = 32 << 20;
 
 /// The lines of an answer that goes on.
 #[derive(Debug)]
@@ -33,7 +33,10 @@ impl Lines {
                 return Ok(Some(line));
             }
             if self.text.len() > LINE_BYTES_MAX {
-                return Err(HttpError("a line of its answer has no end".to_owned()));
+                return Err(HttpError(format!(
+                    "a line of its answer is longer than {} MiB",
+                    LINE_BYTES_MAX >> 20
+                )));
             }
             match self.body.frame().await {
                 Some(Ok(frame)) => {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_config::{Address, ClusterTls, RegistryUrl};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderValue, USER_AGENT};
 use hyper::{Request, Response};
@@ -127,6 +127,10 @@ pub(crate) async fn whole(
     let body = Limited::new(body, most).collect();
     match timeout(patience, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(HttpError(format!(
+            "its answer is larger than {} MiB: it has more than the endpoints of a cluster",
+            most.div_ceil(1 << 20)
+        ))),
         Ok(Err(error)) => Err(HttpError(format!("its answer broke off: {error}"))),
         Err(_) => Err(HttpError("its answer did not end in time".to_owned())),
     }

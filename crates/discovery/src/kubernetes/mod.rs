@@ -3,7 +3,6 @@
 mod slice;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use evenkeel_config::{ClusterTls, KubernetesService, RegistryUrl, parse_registry_url};
@@ -15,9 +14,6 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::http::{Http, Lines, escaped, whole};
 use crate::listing::{Listing, SourceError};
-
-/// Where a pod finds who it is.
-const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// How long an answer may take to begin, and to end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -243,7 +239,7 @@ impl KubernetesSource {
 
     fn token(&self) -> Result<Option<String>, SourceError> {
         let own = self.service.token_file.as_deref();
-        let pods = Path::new(ACCOUNT).join("token");
+        let pods = self.service.pod_folder.join("token");
         let file = own.unwrap_or(&pods);
         match std::fs::read_to_string(file) {
             Ok(token) => Ok(Some(token.trim().to_owned())),
@@ -268,12 +264,12 @@ impl KubernetesSource {
         };
         let mut tls: ClusterTls = self.service.tls.clone();
         if tls.ca.is_none() {
-            let pods = Path::new(ACCOUNT).join("ca.crt");
+            let pods = self.service.pod_folder.join("ca.crt");
             tls.ca = pods.exists().then(|| pods.into());
         }
         self.namespace = match &self.service.namespace {
             Some(namespace) => namespace.to_string(),
-            None => std::fs::read_to_string(Path::new(ACCOUNT).join("namespace"))
+            None => std::fs::read_to_string(self.service.pod_folder.join("namespace"))
                 .map_or_else(|_| "default".to_owned(), |text| text.trim().to_owned()),
         };
         let http = Http::new(&url, &tls);

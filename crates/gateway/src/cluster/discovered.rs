@@ -1,13 +1,13 @@
 //! The endpoints that a cluster has from elsewhere than its configuration: what their source said last,
 //! what is held of it, and how it does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use evenkeel_config::Discovery;
 use evenkeel_core::{Endpoint, Nanos};
-use evenkeel_discovery::{Fault, Guard, Listing, Loss, SourceError, Verdict};
+use evenkeel_discovery::{Fault, Guard, Listing, Loss, SourceError, Verdict, gone};
 
 use super::record::Cluster;
 
@@ -29,6 +29,8 @@ pub(super) struct Discovered {
     /// The present list is one from disk, that no source has confirmed.
     is_stored: bool,
     trouble: Option<Trouble>,
+    /// What was last told of it: one that comes and goes is told of once a minute.
+    told: Option<Told>,
     faults: Vec<Fault>,
     /// How often the whole list was another one than its changes had led to.
     disagreements: u64,
@@ -37,7 +39,13 @@ pub(super) struct Discovered {
 #[derive(Debug)]
 struct Trouble {
     error: SourceError,
-    said: Nanos,
+    is_told: bool,
+}
+
+#[derive(Debug)]
+struct Told {
+    error: SourceError,
+    at: Nanos,
 }
 
 /// How a cluster's source does.
@@ -90,6 +98,7 @@ impl Discovered {
             confirmed: now,
             is_stored: false,
             trouble: None,
+            told: None,
             faults: Vec::new(),
             disagreements: 0,
         }
@@ -180,7 +189,8 @@ impl Cluster {
             false => faults.clone(),
         };
         discovered.faults = faults;
-        let is_back = discovered.trouble.take().is_some();
+        let trouble = discovered.trouble.take();
+        let is_back = trouble.is_some_and(|trouble| trouble.is_told);
         let offered = match discovered.guard.offer(listing.endpoints, now) {
             Verdict::Held { loss, is_new } => {
                 discovered.held_names = names;
@@ -224,19 +234,24 @@ impl Cluster {
         let Some(discovered) = discovered.as_mut().filter(|known| known.from == *from) else {
             return Lost::Known;
         };
-        match &mut discovered.trouble {
-            Some(known) if known.error == *error => {
-                if now < known.said + SAY_AGAIN {
-                    return Lost::Known;
-                }
-                known.said = now;
-                Lost::Still
-            }
-            trouble => {
-                let error = error.clone();
-                *trouble = Some(Trouble { error, said: now });
-                Lost::New
-            }
+        let told = discovered.told.as_ref();
+        let is_fresh = told.is_some_and(|told| told.error == *error && now < told.at + SAY_AGAIN);
+        let before = discovered.trouble.as_ref();
+        let (is_same, was_told) = before.map_or((false, false), |trouble| {
+            (trouble.error == *error, trouble.is_told)
+        });
+        if !is_fresh {
+            let error = error.clone();
+            discovered.told = Some(Told { error, at: now });
+        }
+        discovered.trouble = Some(Trouble {
+            error: error.clone(),
+            is_told: was_told || !is_fresh,
+        });
+        match (is_fresh, is_same) {
+            (true, _) => Lost::Known,
+            (false, true) => Lost::Still,
+            (false, false) => Lost::New,
         }
     }
 
@@ -249,16 +264,13 @@ impl Cluster {
         // Of another source perhaps, of which nothing else is known any more.
         let before = self.listed();
         let is_new = before != good;
-        let ids = |list: &[Endpoint]| -> BTreeSet<Arc<str>> {
-            list.iter().map(Endpoint::shared_id).collect()
-        };
-        let (old, new) = (ids(&before), ids(&good));
+        let (came, went) = (gone(&good, &before), gone(&before, &good));
         if is_new {
             self.relist(good, names);
         }
         Offered::Taken {
-            came: new.difference(&old).cloned().collect(),
-            went: old.difference(&new).cloned().collect(),
+            came,
+            went,
             is_new,
             is_back,
         }

@@ -80,7 +80,7 @@ impl State {
         let targets = &self.targets;
         let moved = |endpoint: &Endpoint| {
             let known = targets.get(endpoint.id());
-            known.is_some_and(|known| known.host != Target::new(endpoint).host)
+            known.is_some_and(|known| !known.is_of(endpoint))
         };
         let records = self.membership.records();
         let moved: Vec<Serial> = records
@@ -106,10 +106,9 @@ pub(super) fn view(state: &mut State) -> View {
     let now = time_of_day();
     for (index, endpoint) in snapshot.endpoints().iter().enumerate() {
         let id = endpoint.shared_id();
-        let target = Target::new(endpoint);
         let target = match old.get(&id) {
-            Some(same) if same.host == target.host => Arc::clone(same),
-            _ => Arc::new(target),
+            Some(same) if same.is_of(endpoint) => Arc::clone(same),
+            _ => Arc::new(Target::new(endpoint)),
         };
         let standing = snapshot.standing(index);
         let health = state.health.of(&id);

@@ -29,6 +29,8 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) id: Arc<str>,
+    /// As configuration writes it.
+    address: Arc<str>,
     pub(crate) host: Host,
     resolved: Mutex<Option<SocketAddr>>,
 }
@@ -44,9 +46,15 @@ impl Target {
         };
         Self {
             id: endpoint.shared_id(),
+            address: text.into(),
             host,
             resolved: Mutex::new(None),
         }
+    }
+
+    /// Whether it is where the endpoint is.
+    pub(crate) fn is_of(&self, endpoint: &Endpoint) -> bool {
+        *self.address == *endpoint.address()
     }
 
     /// Where to connect to; none while a name has not been resolved.

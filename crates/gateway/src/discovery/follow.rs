@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use evenkeel_config::Discovery;
+use evenkeel_config::{Address, Discovery, parse_address};
 use evenkeel_core::{Endpoint, Nanos};
-use evenkeel_discovery::{Backoff, Listing, Source, SourceError};
+use evenkeel_discovery::{Backoff, Following, Heard, Listing, Source};
 use tokio::time::{sleep, timeout};
 
 use super::tell::{tell_lost, tell_offered};
-use crate::clock::duration;
 use crate::cluster::{Cluster, Offered};
 use crate::lifecycle::Shared;
 use crate::upstream::{FIRST_LOOKUP, lookup};
@@ -22,62 +21,46 @@ pub(super) async fn follow(
     from: Discovery,
     place: u64,
 ) {
-    let refresh = Nanos::from(from.refresh);
-    let mut backoff = Backoff::new(shared.seed ^ place.rotate_left(32));
-    let mut source = loop {
-        match Source::new(&from.source) {
-            Ok(source) => break source,
-            Err(error) => {
-                tell_lost(&shared, &cluster, &from, &error);
-                sleep(backoff.wait()).await;
-            }
-        }
-    };
-    let mut next_read = shared.clock.now();
-    // The list is known from it, and every change since.
-    let mut is_known = false;
+    let seed = shared.seed ^ place.rotate_left(32);
+    let clock = || shared.clock.now();
+    let mut source = Following::new(
+        made(&shared, &cluster, &from).await,
+        Nanos::from(from.refresh),
+        seed,
+    );
     loop {
-        let until = next_read.since(shared.clock.now());
-        let (said, is_whole) = match timeout(duration(until), change(&mut source, until)).await {
-            Ok(changed) => (changed, false),
-            Err(_) => {
-                next_read = shared.clock.now() + refresh;
-                (source.read().await, true)
-            }
-        };
-        match said {
-            Ok(listing) => {
-                backoff.reset();
+        match source.next(clock).await {
+            Ok(Heard { listing, is_check }) => {
                 let offered = take_in(&shared, &cluster, &from, listing).await;
-                let is_new = matches!(
-                    offered,
-                    Offered::Taken { is_new: true, .. } | Offered::Held { is_new: true, .. }
-                );
-                if is_whole && is_known && is_new && source.tells_of_changes() {
+                let (is_new, is_held) = match &offered {
+                    Offered::Taken { is_new, .. } => (*is_new, false),
+                    Offered::Held { is_new, .. } => (*is_new, *is_new),
+                    Offered::Stale => (false, false),
+                };
+                if is_check && is_new {
                     cluster.note_disagreement();
                 }
-                is_known = true;
-                if matches!(offered, Offered::Held { is_new: true, .. }) {
-                    // It is asked once more when a second read would be believed.
-                    next_read = shared.clock.now() + refresh;
+                if is_held {
+                    source.was_held(clock());
                 }
             }
-            Err(error) => {
-                is_known = false;
-                tell_lost(&shared, &cluster, &from, &error);
-                sleep(backoff.wait()).await;
-                next_read = shared.clock.now();
-            }
+            Err(error) => tell_lost(&shared, &cluster, &from, &error),
         }
     }
 }
 
-/// What changes until the whole list is read again; nothing when that is due.
-async fn change(source: &mut Source, until: Nanos) -> Result<Listing, SourceError> {
-    if until == Nanos(0) {
-        return std::future::pending().await;
+/// The source of a configuration, as soon as the system names somebody who could be asked.
+async fn made(shared: &Arc<Shared>, cluster: &Arc<Cluster>, from: &Discovery) -> Source {
+    let mut backoff = Backoff::new(shared.seed);
+    loop {
+        match Source::new(&from.source) {
+            Ok(source) => return source,
+            Err(error) => {
+                tell_lost(shared, cluster, from, &error);
+                sleep(backoff.wait()).await;
+            }
+        }
     }
-    source.change().await
 }
 
 /// Asks a source once.
@@ -113,9 +96,15 @@ async fn take_in(
 
 /// Where the host names lead that were not there before, as far as that is known soon.
 async fn new_names(cluster: &Cluster, list: &[Endpoint]) -> BTreeMap<Arc<str>, SocketAddr> {
+    let is_name = |address: &&str| matches!(parse_address(address), Ok(Address::Host(..)));
+    let names = list.iter().map(Endpoint::address).filter(is_name);
+    let names: BTreeSet<Arc<str>> = names.map(Arc::from).collect();
+    if names.is_empty() {
+        // As it is with most registries, and with the longest lists.
+        return BTreeMap::new();
+    }
     let known: BTreeSet<Arc<str>> = cluster.endpoint_addresses();
-    let addresses = list.iter().map(|endpoint| Arc::from(endpoint.address()));
-    let new = addresses.filter(|address: &Arc<str>| !known.contains(address));
+    let new = names.difference(&known).cloned();
     let found = timeout(FIRST_LOOKUP, lookup(new.collect())).await;
     found.unwrap_or_default()
 }

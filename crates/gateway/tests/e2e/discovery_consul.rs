@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use evenkeel_config::{ClusterTls, ConsulService, Discovery, DiscoverySource, parse_registry_url};
 use evenkeel_core::unpoisoned;
-use evenkeel_testkit::{Answer, Gateway, Received, Upstream, eventually};
+use evenkeel_testkit::{Answer, Authority, Gateway, Received, Upstream, eventually};
 use serde_json::{Value, json};
 
 use crate::membership::under_load;
+use crate::tls::{secured, tls};
 
 /// How long the server lets a query wait, whatever it asks for.
 const WAIT: Duration = Duration::from_millis(500);
@@ -56,6 +57,11 @@ impl Consul {
         });
     }
 
+    fn serve(&self) -> Upstream {
+        let own = self.clone();
+        Upstream::answering(move |request| own.answer(request))
+    }
+
     fn answer(&self, request: &Received) -> Answer {
         let (path, query) = request.target().split_once('?').expect("a query");
         assert_eq!(path, "/v1/health/service/web");
@@ -87,23 +93,57 @@ impl Consul {
 
 /// The server, and a gateway that asks it.
 fn scene(consul: &Consul, token_file: Option<&Path>, refresh: Duration) -> (Upstream, Gateway) {
-    let own = consul.clone();
-    let server = Upstream::answering(move |request| own.answer(request));
+    let server = consul.serve();
     let service = ConsulService {
-        address: parse_registry_url(&server.address().to_string()).expect("a URL"),
+        token_file: token_file.map(Into::into),
+        ..service(&server.address().to_string(), ClusterTls::default())
+    };
+    let gateway = asking(service, refresh);
+    (server, gateway)
+}
+
+fn service(url: &str, tls: ClusterTls) -> ConsulService {
+    ConsulService {
+        address: parse_registry_url(url).expect("a URL"),
         service: "web".into(),
         tag: Some("v2".into()),
         datacenter: Some("dc1".into()),
-        token_file: token_file.map(Into::into),
-        tls: ClusterTls::default(),
-    };
-    let gateway = Gateway::with([], |config| {
+        token_file: None,
+        tls,
+    }
+}
+
+fn asking(service: ConsulService, refresh: Duration) -> Gateway {
+    Gateway::with([], |config| {
         config.clusters[0].discovery = Some(Discovery {
             refresh,
             ..Discovery::of(DiscoverySource::Consul(service))
         });
-    });
-    (server, gateway)
+    })
+}
+
+/// A server must prove who it is before it is asked anything.
+#[test]
+fn servers_prove_who_they_are() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let upstream = Upstream::ok("ok");
+    let consul = Consul::default();
+    consul.set(&[("a", "n1", &upstream)]);
+    let plain = consul.serve();
+    let identity = authority.issue("server", &["127.0.0.1"]);
+    let server = secured([plain.endpoint("consul")], vec![tls(identity)], |_| {});
+    let url = format!("https://{}", server.address());
+    let by = |authority: &Authority| ClusterTls {
+        ca: Some(authority.file().into()),
+        ..ClusterTls::default()
+    };
+    let refused = asking(service(&url, by(&stranger)), LONG);
+    assert!(error(&refused).contains("no TLS"), "{}", error(&refused));
+    assert_eq!((ids(&refused).len(), plain.count()), (0, 0));
+    let gateway = asking(service(&url, by(&authority)), LONG);
+    assert_eq!(ids(&gateway), ["a"], "{}", error(&gateway));
+    consul.set(&[("a", "n1", &upstream), ("b", "n1", &upstream)]);
+    eventually("it is followed", || ids(&gateway) == ["a", "b"]);
 }
 
 fn ids(gateway: &Gateway) -> Vec<String> {

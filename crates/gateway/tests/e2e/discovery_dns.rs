@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use evenkeel_config::{Discovery, DiscoverySource, DnsNames, DnsRecord};
-use evenkeel_testkit::{Gateway, Upstream, eventually};
+use evenkeel_testkit::{Gateway, Upstream, eventually, not_tested};
 
 use crate::membership::under_load;
 
@@ -271,7 +271,7 @@ fn start_dnsmasq(program: &str, hosts: &std::path::Path) -> (std::process::Child
 fn dnsmasq_is_followed_while_requests_flow() {
     let program = "/usr/sbin/dnsmasq";
     if !std::path::Path::new(program).exists() {
-        eprintln!("not tested: {program} is not installed (Debian's package dnsmasq-base)");
+        not_tested("dnsmasq is not installed (Debian's package dnsmasq-base)");
         return;
     }
     let upstream = Upstream::ok("ok");

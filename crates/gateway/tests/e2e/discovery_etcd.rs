@@ -6,7 +6,7 @@ use std::time::Duration;
 use evenkeel_config::{
     ClusterTls, Credentials, Discovery, DiscoverySource, EtcdKeys, EtcdPlace, parse_registry_url,
 };
-use evenkeel_testkit::{Authority, Etcd, Gateway, Upstream, eventually};
+use evenkeel_testkit::{Answer, Authority, Etcd, Gateway, Received, Upstream, eventually};
 
 use crate::membership::under_load;
 
@@ -78,6 +78,51 @@ fn keys_are_followed_while_requests_flow() {
         eventually("it is back", || ids(&gateway) == ["a", "b"]);
     });
     gateway.assert_idle();
+}
+
+/// An etcd that answers lists, and whose watches end at once.
+fn restless() -> Upstream {
+    Upstream::answering(|request| match request.head.line.contains("/v3/watch") {
+        true => Answer::ok(""),
+        false => Answer::ok(r#"{"header":{"revision":"7"}}"#),
+    })
+}
+
+/// It is asked less and less often, and what goes wrong is told of once.
+#[test]
+fn a_watch_that_ends_at_once_is_not_begun_on_and_on() {
+    let etcd = restless();
+    let gateway = gateway(place(&[&format!("http://{}", etcd.address())]));
+    let watches = || {
+        let requests = etcd.requests();
+        let is_watch = |request: &&Received| request.head.line.contains("/v3/watch");
+        requests.iter().filter(is_watch).count()
+    };
+    eventually("it is tried again", || watches() > 2);
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(watches() < 10, "{} watches", watches());
+    let (events, _) = gateway.control().events().subscribe_with_recent();
+    let told: Vec<&str> = events.iter().map(|event| event.cause).collect();
+    assert!(
+        told.iter().filter(|cause| **cause == "unreachable").count() <= 1,
+        "{told:?}"
+    );
+    assert!(
+        told.iter().filter(|cause| **cause == "back").count() <= 1,
+        "{told:?}"
+    );
+}
+
+/// What is too large is given up, in a line that says so.
+#[test]
+fn an_answer_without_end_is_given_up() {
+    let etcd = Upstream::answering(|_| Answer::ok(" ".repeat(33 << 20)));
+    let gateway = gateway(place(&[&format!("http://{}", etcd.address())]));
+    eventually("it is told", || {
+        error(&gateway).ends_with(
+            "its answer is larger than 32 MiB: it has more than the endpoints of a cluster",
+        )
+    });
 }
 
 /// What makes no sense is told of by its key and skipped, and what lives by a lease goes with it.

@@ -9,10 +9,11 @@ use evenkeel_config::{
     ClusterTls, Discovery, DiscoverySource, KubernetesService, parse_registry_url,
 };
 use evenkeel_core::unpoisoned;
-use evenkeel_testkit::{Answer, Gateway, Received, Upstream, eventually};
+use evenkeel_testkit::{Answer, Authority, Gateway, Received, Upstream, eventually};
 use serde_json::{Value, json};
 
 use crate::membership::under_load;
+use crate::tls::{secured, tls};
 
 /// How long the server lets a watch wait, whatever it asks for.
 const WAIT: Duration = Duration::from_millis(300);
@@ -171,20 +172,74 @@ fn scene(server: &Server, token_file: &Path) -> (Upstream, Gateway) {
     let upstream = Upstream::answering(move |request| own.answer(request));
     let url = format!("http://{}", upstream.address());
     let service = KubernetesService {
-        address: Some(parse_registry_url(&url).expect("a URL")),
-        service: "web".into(),
         namespace: Some("shop".into()),
-        port: None,
         token_file: Some(token_file.into()),
-        tls: ClusterTls::default(),
+        ..of_pod(&url, Path::new("/no/such/folder"))
     };
-    let gateway = Gateway::with([], |config| {
+    (upstream, asking(service))
+}
+
+/// Everything but the address is that of a pod with its files in this folder.
+fn of_pod(url: &str, folder: &Path) -> KubernetesService {
+    KubernetesService {
+        address: Some(parse_registry_url(url).expect("a URL")),
+        service: "web".into(),
+        namespace: None,
+        port: None,
+        token_file: None,
+        tls: ClusterTls::default(),
+        pod_folder: folder.into(),
+    }
+}
+
+fn asking(service: KubernetesService) -> Gateway {
+    Gateway::with([], |config| {
         config.clusters[0].discovery = Some(Discovery {
             refresh: Duration::from_secs(600),
             ..Discovery::of(DiscoverySource::Kubernetes(service))
         });
+    })
+}
+
+/// Over TLS, with the token, the authority and the namespace that a pod finds in its folder; a server that cannot prove
+/// who it is gets no token.
+#[test]
+fn a_pod_finds_who_it_is_in_its_folder() {
+    let authority = Authority::new();
+    let server = Server::default();
+    server.set("web-1", 80, &[("a", "127.0.0.1", true)]);
+    server.change(|state| state.token = "of the pod");
+    let own = server.clone();
+    let plain = Upstream::answering(move |request| own.answer(request));
+    let identity = authority.issue("server", &["127.0.0.1"]);
+    let api = secured([plain.endpoint("api")], vec![tls(identity)], |_| {});
+    let url = format!("https://{}", api.address());
+    let folder = Folder::with_token("pod", "of the pod\n");
+    let put = |name: &str, bytes: Vec<u8>| {
+        std::fs::write(folder.0.join(name), bytes).expect("written");
+    };
+    put("namespace", b"shop\n".to_vec());
+    let stranger = std::fs::read(Authority::new().file()).expect("a certificate");
+    put("ca.crt", stranger);
+    let refused = asking(of_pod(&url, &folder.0));
+    assert!(error(&refused).contains("no TLS"), "{}", error(&refused));
+    assert_eq!(plain.count(), 0);
+    put(
+        "ca.crt",
+        std::fs::read(authority.file()).expect("a certificate"),
+    );
+    let gateway = asking(of_pod(&url, &folder.0));
+    assert_eq!(ids(&gateway), ["a"], "{}", error(&gateway));
+    server.set(
+        "web-1",
+        80,
+        &[("a", "127.0.0.1", true), ("b", "127.0.0.2", true)],
+    );
+    eventually("it is watched", || ids(&gateway) == ["a", "b"]);
+    // The files are read again after a failure.
+    eventually("the other one has the right authority now", || {
+        ids(&refused) == ["a", "b"]
     });
-    (upstream, gateway)
 }
 
 /// A folder with the file `token`.

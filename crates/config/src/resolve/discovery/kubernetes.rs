@@ -1,5 +1,6 @@
 //! Endpoints in Kubernetes.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::etcd::{client_tls, secret_file};
@@ -32,6 +33,7 @@ pub(super) fn service(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Kube
         || section.has("address") && parsed.is_none()
         || section.has("port") && port.is_none();
     Some(KubernetesService {
+        pod_folder: Path::new(KubernetesService::POD_FOLDER).into(),
         address: parsed,
         service: service.filter(|_| !is_wrong)?.into(),
         namespace,
