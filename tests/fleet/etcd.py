@@ -11,9 +11,11 @@ import socket
 class Etcd:
     """An etcd of one member."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, address="127.0.0.1", inside=()):
         self.folder = folder
-        self.url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        # What runs a command where it is.
+        self.inside = inside
+        self.url, self.peer = f"http://{address}:{free_port()}", f"http://127.0.0.1:{free_port()}"
         self.process = None
 
     async def start(self):
@@ -21,7 +23,7 @@ class Etcd:
         self.folder.mkdir(exist_ok=True)
         with open(self.folder / "log", "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                "etcd", "--name", "one", "--data-dir", str(self.folder / "data"),
+                *self.inside, "etcd", "--name", "one", "--data-dir", str(self.folder / "data"),
                 "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
                 "--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer,
                 "--initial-cluster", f"one={self.peer}",
@@ -34,7 +36,7 @@ class Etcd:
 
     async def try_ctl(self, *arguments):
         ctl = await asyncio.create_subprocess_exec(
-            "etcdctl", "--endpoints", self.url, *arguments, stdin=asyncio.subprocess.DEVNULL,
+            *self.inside, "etcdctl", "--endpoints", self.url, *arguments, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
             env={**os.environ, "ETCDCTL_API": "3"})
         said, _ = await ctl.communicate()

@@ -20,6 +20,7 @@ from backend import Backend  # noqa: E402
 from etcd import Etcd  # noqa: E402
 from gateway import Gateway  # noqa: E402
 from load import Load  # noqa: E402
+from network import network  # noqa: E402
 
 PREFIX = "/evenkeel/clusters/web/"
 # How soon a change must be seen by traffic at every gateway.
@@ -29,13 +30,31 @@ WITHIN = 1.0
 class World:
     """Everything that runs."""
 
-    def __init__(self, folder, binary, rate):
-        self.etcd = Etcd(folder / "etcd")
+    def __init__(self, folder, network):
+        self.network = network
+        self.etcd = Etcd(folder / "etcd", network.address, network.inside)
         self.backends = {name: Backend(name) for name in "abcd"}
-        self.gateways = [Gateway(binary, folder, f"gw-{n}", self.etcd.url) for n in range(3)]
-        self.load = Load(self.gateways, rate)
+        # Each gateway's own way to the endpoint that they judge, and one that is always well.
+        self.ways = [Backend(f"way-{n}") for n in range(3)]
+        self.gateways, self.load = [], None
         self.seen = {"put": [], "del": [], "drain": []}
         self.slow = []
+
+    async def start(self, stack, folder, binary, rate):
+        stack.push_async_callback(self.etcd.stop)
+        await self.etcd.start()
+        for one in [*self.backends.values(), *self.ways]:
+            await one.start()
+            stack.push_async_callback(one.stop)
+        await self.put("a")
+        await self.put("b")
+        url, spare = await self.network.outside(self.etcd.url), self.backends["a"].port
+        self.gateways = [Gateway(binary, folder, f"gw-{n}", url, way.port, spare) for n, way in enumerate(self.ways)]
+        self.load = Load(self.gateways, rate)
+        for one in self.gateways:
+            stack.push_async_callback(one.stop)
+            await one.start()
+        await self.agree("ab")
 
     def put(self, name):
         value = {"address": f"127.0.0.1:{self.backends[name].port}", "weight": 1}
@@ -95,6 +114,17 @@ class World:
                 return
             if time.monotonic() > end:
                 raise RuntimeError(f"the gateways have {lists}, not {names}\n{self.said()}")
+            await asyncio.sleep(0.05)
+
+    async def judged(self, words):
+        """Waits until each gateway finds its endpoint so."""
+        end = time.monotonic() + 60
+        while True:
+            known = [await gateway.health() for gateway in self.gateways]
+            if [word for word, _ in known] == words:
+                return known
+            if time.monotonic() > end:
+                raise RuntimeError(f"the gateways find {known}, not {words}\n{self.said()}")
             await asyncio.sleep(0.05)
 
     def said(self):
@@ -171,23 +201,42 @@ async def backend(world):
     await world.backends["d"].start()
 
 
-CHAOS = [calm, kill, compact, pause, empty, gateway, backend]
+async def verdicts(world):
+    """What one gateway cannot reach is out there alone, what two cannot is out for the third; while etcd is cut off,
+    each goes by itself, and what was changed in it meanwhile is seen when it is back."""
+    one, two, _ = world.ways
+    await world.judged(["healthy"] * 3)
+    await one.stop()
+    await world.judged(["unhealthy", "healthy", "healthy"])
+    await asyncio.sleep(0.5)
+    await world.judged(["unhealthy", "healthy", "healthy"])
+    await two.stop()
+    known = await world.judged(["unhealthy"] * 3)
+    assert known[2][1] == "2 of 3 gateways hold it out", known
+    await world.network.cut()
+    await world.put("d")
+    await world.judged(["unhealthy", "unhealthy", "healthy"])
+    await world.agree("ab")
+    await world.network.mend()
+    await world.agree("abd")
+    await world.judged(["unhealthy"] * 3)
+    await two.start()
+    await world.judged(["unhealthy", "healthy", "healthy"])
+    await one.start()
+    await world.judged(["healthy"] * 3)
+    await world.delete("d")
+    await world.agree("ab")
+
+
+CHAOS = [calm, kill, compact, pause, empty, gateway, backend, verdicts]
 
 
 async def run(arguments, folder):
-    world = World(folder, arguments.binary, arguments.rate)
     async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(world.etcd.stop)
-        await world.etcd.start()
-        for one in world.backends.values():
-            await one.start()
-            stack.push_async_callback(one.stop)
-        await world.put("a")
-        await world.put("b")
-        for one in world.gateways:
-            stack.push_async_callback(one.stop)
-            await one.start()
-        await world.agree("ab")
+        between = await network()
+        stack.push_async_callback(between.close)
+        world = World(folder, between)
+        await world.start(stack, folder, arguments.binary, arguments.rate)
         loading = asyncio.create_task(world.load.run())
         for number in range(arguments.rounds):
             for trouble in CHAOS:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import pathlib
 import re
 import time
@@ -24,19 +25,23 @@ strategy = "round_robin"
 [cluster.web.discovery]
 type = "etcd"
 endpoints = ["{etcd}"]
+[cluster.judged]
+endpoints = [{{ id = "one", address = "127.0.0.1:{way}" }}, {{ id = "spare", address = "127.0.0.1:{spare}" }}]
+health = {{ type = "tcp", interval = "100ms", hold_down = "0s" }}
 [fleet]
 etcd = ["{etcd}"]
+share = ["admin", "health"]
 """
 
 
 class Gateway:
     """A running gateway."""
 
-    def __init__(self, binary, folder, name, etcd):
+    def __init__(self, binary, folder, name, etcd, way=1, spare=1):
         self.binary, self.name = binary, name
         self.file, self.log = (pathlib.Path(folder) / f"{name}.{kind}" for kind in ("toml", "log"))
         self.port, self.admin = free_port(), free_port()
-        self.file.write_text(CONFIG.format(name=name, admin=self.admin, port=self.port, etcd=etcd,
+        self.file.write_text(CONFIG.format(name=name, admin=self.admin, port=self.port, etcd=etcd, way=way, spare=spare,
                                            state=pathlib.Path(folder) / name), encoding="utf-8")
         self.process = None
         # From before it is killed: what clients see of that is no failure of its own.
@@ -80,10 +85,22 @@ class Gateway:
         _, text = await self.call("GET", "/api/v1/clusters/web/endpoints")
         return sorted(endpoint["id"] for endpoint in json.loads(text))
 
+    async def health(self):
+        """How the endpoint is that it has a way of its own to, and why."""
+        _, text = await self.call("GET", "/api/v1/clusters/judged/endpoints/one")
+        endpoint = json.loads(text)
+        return endpoint["health"], endpoint["reason"]
+
     async def metric(self, name):
         """The sum of a metric over its labels."""
         _, text = await self.call("GET", "/metrics")
         return sum(map(float, re.findall(rf"^evenkeel_{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE)))
+
+    def cpu(self):
+        """Seconds that the control thread has worked, which other load on the machine leaves alone."""
+        pid = self.process.pid
+        fields = pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def said(self):
         return self.log.read_text(encoding="utf-8", errors="replace")

@@ -111,11 +111,14 @@ async def run(arguments, folder):
         running = asyncio.create_task(traffic.run())
         await asyncio.sleep(5)
         before = traffic.p99()
+        worked = gateway.cpu()
         took = await changes(gateway, etcd, backend.port, arguments.changes)
+        worked = (gateway.cpu() - worked) / arguments.changes
         during = traffic.p99()
         traffic.stopping = True
         await running
-        print(f"a change in force: median {statistics.median(took) * 1000:.0f} ms, worst {max(took) * 1000:.0f} ms")
+        print(f"a change in force: median {statistics.median(took) * 1000:.0f} ms, worst {max(took) * 1000:.0f} ms; "
+              f"the control thread worked {worked * 1000:.0f} ms for each")
         print(f"p99 of requests: {before:.1f} ms before, {during:.1f} ms while endpoints change")
         await gateway.stop()
         assert known == arguments.endpoints

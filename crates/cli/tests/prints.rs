@@ -28,6 +28,50 @@ fn a_good_file_is_in_order() {
     );
 }
 
+/// The rows of a table about subsets: gateways, busiest, worst, unused, moved.
+fn rows(text: &str) -> Vec<Vec<String>> {
+    let lines = text.lines().skip(3);
+    lines
+        .map(|line| line.split_whitespace().map(str::to_owned).collect())
+        .collect()
+}
+
+#[test]
+fn subsets_show_their_balance_before_they_are_rolled_out() {
+    let subset = |method: &str| {
+        let fleet = "[fleet]\netcd = [\"http://127.0.0.1:2379\"]\n";
+        let table = format!("subset = {{ method = \"{method}\" }}\n{fleet}");
+        let path = file(&format!("{method}.toml"), &format!("{GOOD}{table}"));
+        let ended = run(&["check", &path, "--endpoints", "100", "--gateways", "4,20"]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        let head = format!("web: subsets of 20 of 100 endpoints by {method}, if all gateways");
+        assert!(ended.stdout.contains(&head), "{}", ended.stdout);
+        rows(&ended.stdout)
+    };
+    for (method, few, many) in [
+        ("rendezvous", None, None),
+        ("rocksteadier", Some("1.25x"), Some("1.00x")),
+        ("deterministic_aperture", Some("1.00x"), Some("1.00x")),
+    ] {
+        let rows = subset(method);
+        for (row, wanted) in rows.iter().zip([few, many]) {
+            let (expected, worst) = (&*row[1], &*row[2]);
+            match wanted {
+                Some(wanted) => assert_eq!((expected, worst), (wanted, wanted), "{row:?}"),
+                None => assert!(expected > "1.30x" && worst >= expected, "{row:?}"),
+            }
+        }
+        assert_eq!((&*rows[0][0], &*rows[1][0]), ("4", "20"));
+    }
+    // Of the two that are configured none is left out.
+    let path = file("small.toml", &format!("{GOOD}subset = {{}}\n"));
+    let said = run(&["check", &path]).stdout;
+    assert!(
+        said.contains("web: a subset of 20 takes all of 2 endpoints"),
+        "{said}"
+    );
+}
+
 #[test]
 fn mistakes_can_be_read_by_programs() {
     let path = file("bad.toml", &GOOD.replace("9002", "90002"));

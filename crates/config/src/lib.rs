@@ -42,7 +42,9 @@ pub use json::{
 };
 pub use load::{LoadError, Loaded, load, parse};
 pub use model::capacity::{Capacity, Peak};
-pub use model::cluster::{Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, Timeouts};
+pub use model::cluster::{
+    Cluster, DynamicWeights, ProxyProtocol, ReportSource, Sticky, SubsetRules, Timeouts,
+};
 pub use model::config::{
     AccessFormat, AccessLog, Admin, Config, DecisionLog, EVENTS, Fleet, Level, Log, LogFormat,
     Notify, Runtime, Token, TraceLog, Workers,

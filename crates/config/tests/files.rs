@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use evenkeel_config::{
     AccessFormat, Capacity, Cluster, Config, Environment, KeyRules, KeySource, Level, Limits,
-    LoadError, LogFormat, Peak, Probe, ReportSource, Retry, RetryOn, Runtime, Timeouts, Workers,
-    load, parse,
+    LoadError, LogFormat, Peak, Probe, ReportSource, Retry, RetryOn, Runtime, SubsetRules,
+    Timeouts, Workers, load, parse,
 };
 use evenkeel_core::health::{ActivePolicy, Initial, OutlierPolicy, SlowStart};
 use evenkeel_core::{
-    KeyPolicy, MissingKey, Nanos, PanicThreshold, QueuePolicy, RetryPolicy, Watermarks, WeightLaw,
+    KeyPolicy, MissingKey, Nanos, PanicThreshold, QueuePolicy, RetryPolicy, SubsetMethod,
+    Watermarks, WeightLaw,
 };
 
 const SHORTEST: &str = r#"
@@ -403,7 +404,11 @@ fn check_keys(cluster: &Cluster) {
         },
     };
     assert_eq!(cluster.keys, rules);
-    assert_eq!(cluster.subset, Some(12));
+    let subset = SubsetRules {
+        size: 12,
+        method: SubsetMethod::Rendezvous,
+    };
+    assert_eq!(cluster.subset, Some(subset));
 }
 
 fn check_clusters(clusters: &[Cluster]) {

@@ -1,5 +1,6 @@
 //! Turns the writer's side of a cluster into a snapshot.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use crate::snapshot::{Group, Origin, Snapshot, Standing, Terms, View};
 use crate::strategy::{Facts, Members};
 use crate::tier::labels::LabelSelector;
 use crate::tier::shares::{TierHealth, TierShare, tier_shares};
+use crate::tier::subset::Portion;
 use crate::tier::zone::{WHOLE, zone_shares};
 
 /// From 1: a picker that has seen none is at 0.
@@ -42,10 +44,12 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
     let counted = members.in_flight.take();
     members.in_flight = members.bounded_load().map(|_| counted.unwrap_or_default());
     let parts = Parts::of(members);
-    let (groups, unavailable) = parts.groups(None, 0);
+    let tiers = parts.tiers(None);
+    let (groups, unavailable) = parts.groups(None, &tiers, 0);
     let mut groups_before = groups.len();
     let view = |(number, selector): (u64, &LabelSelector)| {
-        let (groups, unavailable) = parts.groups(Some(selector), number << VIEW_SHIFT);
+        let tiers = parts.tiers(Some(selector));
+        let (groups, unavailable) = parts.groups(Some(selector), &tiers, number << VIEW_SHIFT);
         let before = groups_before;
         groups_before += groups.len();
         View {
@@ -60,7 +64,8 @@ pub(crate) fn assemble(members: &mut Membership) -> Snapshot {
     let all_groups = groups
         .iter()
         .chain(views.iter().flat_map(|view| view.groups.iter()));
-    let candidates = candidates(members, all_groups);
+    let portions = tiers.values().flat_map(|tier| &tier.portions);
+    let candidates = candidates(members, all_groups, portions);
     Snapshot {
         cluster: Arc::clone(&members.cluster),
         generation: members.generation,
@@ -119,21 +124,35 @@ fn terms(members: &Membership, median: Option<Nanos>) -> Terms {
     }
 }
 
-/// What decisions read of each endpoint; those in no group take nothing.
+/// What decisions read of each endpoint; those in no group take nothing, and those that are used in part by requests
+/// that ask for no labels weigh less for all.
 fn candidates<'g>(
     members: &Membership,
     groups: impl Iterator<Item = &'g Group>,
+    portions: impl Iterator<Item = &'g Portion>,
 ) -> Box<[Candidate]> {
     let mut eligible = vec![false; members.members.len()];
     for index in groups.flat_map(|group| group.eligible.iter()) {
         eligible[*index as usize] = true;
     }
-    let candidate = |(member, eligible): (&Member, bool)| {
-        let cap = if eligible { members.cap_of(member) } else { 0 };
-        Candidate::new(Arc::clone(&member.state), member.effective_weight(), cap)
-    };
     let all = members.members.values();
-    all.zip(eligible).map(candidate).collect()
+    let mut weights: Vec<u32> = all.clone().map(Member::effective_weight).collect();
+    scale(&mut weights, portions);
+    let candidate = |((member, eligible), weight): ((&Member, bool), u32)| {
+        let cap = if eligible { members.cap_of(member) } else { 0 };
+        Candidate::new(Arc::clone(&member.state), weight, cap)
+    };
+    all.zip(eligible).zip(weights).map(candidate).collect()
+}
+
+/// Leaves endpoints that are used in part that part of their weights, at least 1.
+fn scale<'p>(weights: &mut [u32], portions: impl Iterator<Item = &'p Portion>) {
+    for (index, part, of) in portions {
+        let weight = &mut weights[*index as usize];
+        let scaled = u64::from(*weight) * u64::from(*part) / u64::from(*of);
+        // No more than before, so it fits.
+        *weight = (scaled as u32).max(u32::from(*weight > 0));
+    }
 }
 
 /// Up to where endpoints are asked like others. A key stays where its data is, so strategies that know
@@ -175,6 +194,8 @@ struct Tier {
     healthy: Vec<u32>,
     /// How many of those in service are damped.
     damped: usize,
+    /// Which of them are used in part.
+    portions: Vec<Portion>,
 }
 
 impl Tier {
@@ -197,6 +218,7 @@ impl Tier {
             in_service: kept(&self.in_service),
             healthy: kept(&self.healthy),
             damped: 0,
+            portions: self.portions.clone(),
         }
     }
 }
@@ -221,8 +243,12 @@ impl<'m> Parts<'m> {
     }
 
     /// The tiers that take part among the endpoints of a view, each with its share and its table.
-    fn groups(&self, view: Option<&LabelSelector>, lanes: u64) -> (Box<[Group]>, NoEndpoint) {
-        let tiers = self.tiers(view);
+    fn groups(
+        &self,
+        view: Option<&LabelSelector>,
+        tiers: &BTreeMap<u8, Tier>,
+        lanes: u64,
+    ) -> (Box<[Group]>, NoEndpoint) {
         let largest = tiers.values().map(|tier| tier.in_service.len()).max();
         if largest.unwrap_or(0) > self.members.strategy.endpoints_max() {
             return (Box::default(), NoEndpoint::TooMany);
@@ -242,7 +268,7 @@ impl<'m> Parts<'m> {
         for group in &mut groups {
             group.lane ^= lanes;
         }
-        (groups.into(), self.unavailable(view, &tiers))
+        (groups.into(), self.unavailable(view, tiers))
     }
 
     fn tiers(&self, view: Option<&LabelSelector>) -> BTreeMap<u8, Tier> {
@@ -256,9 +282,8 @@ impl<'m> Parts<'m> {
         }
         for tier in tiers.values_mut() {
             if let Some(subset) = &self.members.subset {
-                subset.choose(&mut tier.in_service, |index| {
-                    self.endpoints[index as usize].id()
-                });
+                let id = |index: u32| self.endpoints[index as usize].id();
+                tier.portions = subset.choose(&mut tier.in_service, id);
             }
             let ready = |index: &u32| self.standings[*index as usize] == Standing::Ready;
             tier.healthy = tier.in_service.iter().copied().filter(ready).collect();
@@ -340,7 +365,11 @@ impl<'m> Parts<'m> {
             median_latency: self.median,
             bounded_load: self.members.bounded_load(),
         };
-        let members = Members::new(&self.weights, &members.in_service, eligible, facts);
+        let mut weights = Cow::Borrowed(&self.weights[..]);
+        if !members.portions.is_empty() {
+            scale(weights.to_mut(), members.portions.iter());
+        }
+        let members = Members::new(&weights, &members.in_service, eligible, facts);
         Some(Group {
             tier,
             lane,

@@ -132,9 +132,10 @@ pub use rng::Rng;
 pub use shadow::Shadow;
 pub use snapshot::{Group, Snapshot, Standing};
 pub use sync::unpoisoned;
+pub use tier::balance::SubsetBalance;
 pub use tier::labels::LabelSelector;
 pub use tier::shares::{TierHealth, TierShare, tier_shares};
-pub use tier::subset::Subset;
+pub use tier::subset::{CallerPlace, Subset, SubsetMethod};
 pub use weight::{
     DynamicWeights, Observation, Signal, SignalSum, WeightLaw, WeightMemory, WeightRules,
 };

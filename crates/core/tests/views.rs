@@ -2,8 +2,8 @@
 
 use evenkeel_core::strategy::registry;
 use evenkeel_core::{
-    Endpoint, Fallback, LabelSelector, Membership, Nanos, NoEndpoint, PickContext, Picker,
-    PickerSeed, Rng, Snapshot, Subset,
+    CallerPlace, Endpoint, Fallback, LabelSelector, Membership, Nanos, NoEndpoint, PickContext,
+    Picker, PickerSeed, Rng, Snapshot, Subset, SubsetMethod,
 };
 use evenkeel_testkit::laws::fits;
 
@@ -102,6 +102,39 @@ fn a_subset_is_all_that_is_used() {
         assert_eq!((used(0).len(), used(1).len()), (6, 6), "{}", strategy.name);
         members.set_subset(Some(Subset::new(6, "gw-2")));
         assert_ne!(members.snapshot().groups()[0].eligible(), used(0));
+    }
+}
+
+/// Requests follow what an arc covers of each endpoint, whether or not the strategy knows weights; keys do not, since a
+/// key has one home.
+#[test]
+fn an_endpoint_at_the_end_of_an_arc_gets_its_part() {
+    for strategy in ["weighted_random", "random", "round_robin"] {
+        let mut sums = std::collections::BTreeMap::new();
+        for index in 0..3 {
+            let mut members = members(strategy);
+            for at in 0..10 {
+                members.upsert(endpoint(&format!("e{at}")));
+            }
+            let place = CallerPlace::new(index, 3);
+            let subset = Subset::new(3, "gw").by(SubsetMethod::DeterministicAperture, place);
+            members.set_subset(Some(subset));
+            let snapshot = members.snapshot();
+            let mut picker = Picker::new(PickerSeed {
+                root: 4,
+                picker: index,
+            });
+            let mut keys = Rng::new(6 + u64::from(index));
+            for _ in 0..30_000 {
+                let ctx = PickContext::at(Nanos(0)).with_key(keys.next_u64());
+                let lease = picker.pick(&snapshot, &ctx).expect("an endpoint");
+                *sums.entry(lease.index()).or_insert(0_u32) += 1;
+            }
+        }
+        // 90,000 of three callers at ten endpoints.
+        assert_eq!(sums.len(), 10, "{strategy}: {sums:?}");
+        let even = sums.values().all(|count| (8_600..9_400).contains(count));
+        assert!(even, "{strategy}: {sums:?}");
     }
 }
 

@@ -4,9 +4,9 @@ use std::str::FromStr as _;
 
 use evenkeel_core::strategy::{Place, Value as Param, registry};
 use evenkeel_core::{
-    Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Load, MissingKey, Nanos,
-    NoEndpoint, PanicThreshold, Receipt, RecordedEndpoint, Refusal, Score, Snapshot,
-    SnapshotRecord, Standing, Subset, Watermarks,
+    CallerPlace, Compared, Endpoint, Exclusion, Fallback, KeyPolicy, LabelSelector, Load,
+    MissingKey, Nanos, NoEndpoint, PanicThreshold, Receipt, RecordedEndpoint, Refusal, Score,
+    Snapshot, SnapshotRecord, Standing, Subset, SubsetMethod, Watermarks,
 };
 use serde_json::{Map, Value};
 
@@ -130,8 +130,14 @@ impl RecordedSnapshot {
             _ => return Err(LineError::Field("missing_key")),
         };
         let subset = |value: &Value| {
-            let size = value.get("size")?.as_u64()?;
-            Some(Subset::new(size as usize, value.get("caller")?.as_str()?))
+            let number = |name| value.get(name)?.as_u64();
+            let subset = Subset::new(number("size")? as usize, value.get("caller")?.as_str()?);
+            let Some(method) = value.get("method") else {
+                return Some(subset);
+            };
+            let place = |name| u32::try_from(number(name)?).ok();
+            let place = CallerPlace::new(place("index")?, place("of")?)?;
+            Some(subset.by(SubsetMethod::named(method.as_str()?)?, Some(place)))
         };
         let watermarks = |value: &Value| {
             let share = |name| value.get(name)?.as_f64();

@@ -1,7 +1,7 @@
 //! A generation of a cluster as a line.
 
 use evenkeel_core::strategy::{Strategy, Value};
-use evenkeel_core::{MissingKey, RecordedEndpoint, SnapshotRecord};
+use evenkeel_core::{MissingKey, RecordedEndpoint, SnapshotRecord, Subset};
 
 use crate::json::{put_check, put_list, put_number, put_or_null, put_string, put_unsigned};
 
@@ -64,6 +64,7 @@ impl SnapshotLine<'_> {
             put_unsigned(out, subset.size() as u64);
             out.extend_from_slice(b",\"caller\":");
             put_string(out, subset.caller());
+            put_method(out, subset);
             out.push(b'}');
         });
         out.extend_from_slice(b",\"views\":");
@@ -104,6 +105,19 @@ fn put_endpoint(out: &mut Vec<u8>, recorded: &RecordedEndpoint) {
     out.extend_from_slice(b",\"state\":");
     put_string(out, recorded.standing.as_str());
     out.push(b'}');
+}
+
+/// By what a subset is chosen, where that is not what it is by itself.
+fn put_method(out: &mut Vec<u8>, subset: &Subset) {
+    let Some(place) = subset.place() else {
+        return;
+    };
+    out.extend_from_slice(b",\"method\":");
+    put_string(out, subset.method().as_str());
+    out.extend_from_slice(b",\"index\":");
+    put_unsigned(out, u64::from(place.index()));
+    out.extend_from_slice(b",\"of\":");
+    put_unsigned(out, u64::from(place.of()));
 }
 
 fn put_strategy(out: &mut Vec<u8>, strategy: &dyn Strategy) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Admin, Endpoint, KeyPolicy, LabelSelector, Lease, Membership, Nanos, Outcome as Ending,
-    PickContext, Picker, PickerSeed, QueuePolicy, Receipt, Rng, Snapshot, Subset, WaitingRoom,
-    Watermarks,
+    Admin, CallerPlace, Endpoint, KeyPolicy, LabelSelector, Lease, Membership, Nanos,
+    Outcome as Ending, PickContext, Picker, PickerSeed, QueuePolicy, Receipt, Rng, Snapshot,
+    Subset, SubsetMethod, WaitingRoom, Watermarks,
 };
 use evenkeel_receipts::{DecisionLine, Difference, Outcome, SnapshotLine, Verifier};
 use evenkeel_testkit::laws::forms;
@@ -29,7 +29,9 @@ fn cluster(strategy: Arc<dyn Strategy>) -> Membership {
         });
     }
     members.set_zone(Some("z1".into()));
-    members.set_subset(Some(Subset::new(9, "gw-1")));
+    let place = CallerPlace::new(1, 7);
+    let subset = Subset::new(9, "gw-1").by(SubsetMethod::DeterministicAperture, place);
+    members.set_subset(Some(subset));
     members.set_key_policy(KeyPolicy {
         bounded_load: Some(1.5),
         ..KeyPolicy::default()

@@ -181,7 +181,8 @@ impl Writer {
             self.line("panic = false");
         }
         if self.below(4) == 0 {
-            self.line("subset = { size = 2 }");
+            let method = self.one_of(&["rendezvous", "rocksteadier", "deterministic_aperture"]);
+            self.line(format!("subset = {{ size = 2, method = \"{method}\" }}"));
         }
     }
 

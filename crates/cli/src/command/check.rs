@@ -7,6 +7,7 @@ use evenkeel_gateway::Gateway;
 use serde_json::json;
 
 use super::serve::refused;
+use super::subsets;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
 use crate::{Outcome, output};
@@ -24,6 +25,20 @@ pub(crate) struct Check {
     /// Print the JSON schema of configurations
     #[arg(long, conflicts_with = "config")]
     schema: bool,
+
+    /// For fleets of how many gateways to say how evenly subsets spread, with a cluster that has them
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "3,10,30",
+        value_name = "COUNTS"
+    )]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
+    gateways: Vec<u16>,
+
+    /// Of how many endpoints, instead of those that are configured
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    endpoints: Option<u32>,
 
     /// How to print the diagnostics
     #[arg(long, value_enum, default_value_t)]
@@ -44,7 +59,8 @@ impl Check {
             (Ok(loaded), Format::Json) => output::print_json(&loaded.report.to_json()),
             (Ok(loaded), Format::Text) => {
                 output::say(&loaded.report.render_text(output::stderr_colours()));
-                output::print(&in_order(&loaded.config, &loaded.report))
+                let subsets = subsets::report(&loaded.config, &self.gateways, self.endpoints);
+                output::print(&(in_order(&loaded.config, &loaded.report) + &subsets))
             }
             (Err(error), Format::Text) => Err(summed_up(error)),
             (Err(LoadError::Invalid(report)), Format::Json) => {

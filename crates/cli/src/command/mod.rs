@@ -17,6 +17,7 @@ mod serve;
 mod sim;
 mod strategies;
 mod strategy;
+mod subsets;
 mod top;
 
 use clap::{Parser, Subcommand};

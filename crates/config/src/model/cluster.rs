@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_core::health::{HealthPolicy, OutlierPolicy, SlowStart};
-use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, WeightRules};
+use evenkeel_core::{Endpoint, LabelSelector, PanicThreshold, SubsetMethod, WeightRules};
 
 use super::capacity::{Capacity, Peak};
 use super::discovery::Discovery;
@@ -44,8 +44,8 @@ pub struct Cluster {
     pub keys: KeyRules,
     /// The labels that routes ask for, each once, in the order of the file.
     pub views: Vec<LabelSelector>,
-    /// How many endpoints of each tier are left to this gateway; none: all.
-    pub subset: Option<u32>,
+    /// Which endpoints of each tier are left to this gateway; none: all.
+    pub subset: Option<SubsetRules>,
     /// How much an endpoint takes at once; none: no limit.
     pub capacity: Option<Capacity>,
     /// How weights follow what endpoints say; none: they do not.
@@ -119,6 +119,15 @@ pub enum ProxyProtocol {
     V1,
     /// Binary.
     V2,
+}
+
+/// Which endpoints of a large cluster are left to this gateway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SubsetRules {
+    /// How many of each tier.
+    pub size: u32,
+    /// By what they are chosen.
+    pub method: SubsetMethod,
 }
 
 /// The cookie that keeps a client at its endpoint.

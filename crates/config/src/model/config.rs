@@ -48,6 +48,8 @@ pub struct Fleet {
     pub prefix: Arc<str>,
     /// Whether they share what operators change.
     pub shares_admin: bool,
+    /// Whether they share which endpoints they hold out.
+    pub shares_health: bool,
 }
 
 impl Fleet {

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use evenkeel_core::{Endpoint, PanicThreshold};
+use evenkeel_core::{Endpoint, PanicThreshold, SubsetMethod};
 
 use super::{
     capacity, discovery, endpoint, hash, health, health_warnings, http2, retry, strategy, tls,
     weights,
 };
 use crate::Mistake;
-use crate::model::cluster::{Cluster, ProxyProtocol, Sticky, Timeouts};
+use crate::model::cluster::{Cluster, ProxyProtocol, Sticky, SubsetRules, Timeouts};
 use crate::model::listener::Listener;
 use crate::model::route::Action;
 use crate::raw::descend::Sub;
@@ -25,7 +25,7 @@ const COOKIE: &str = "ek";
 /// The size of a subset that does not say it.
 const SUBSET: u32 = 20;
 
-pub(super) fn clusters(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<Cluster> {
+pub(super) fn clusters(walk: &mut Walk<'_>, top: &Section<'_>, has_fleet: bool) -> Vec<Cluster> {
     let named = walk.named(top, "cluster");
     let resolve = |(name, section): &(&toml::Spanned<_>, Section<'_>)| {
         let chosen: &str = AsRef::<str>::as_ref(name.get_ref());
@@ -33,7 +33,11 @@ pub(super) fn clusters(walk: &mut Walk<'_>, top: &Section<'_>) -> Vec<Cluster> {
             let message = format!("cluster: {}", mistake.message);
             walk.error(name.span(), Mistake::new(message, mistake.help));
         }
-        cluster(walk, chosen.into(), name.span(), section)
+        let cluster = cluster(walk, chosen.into(), name.span(), section);
+        if !has_fleet {
+            warn_alone(walk, section, cluster.subset);
+        }
+        cluster
     };
     named.iter().map(resolve).collect()
 }
@@ -153,11 +157,32 @@ fn panic(walk: &mut Walk<'_>, section: &Section<'_>) -> PanicThreshold {
     threshold.unwrap_or_default()
 }
 
-fn subset(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<u32> {
+fn subset(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<SubsetRules> {
     let Sub::Table(section) = walk.table(section, "subset") else {
         return None;
     };
-    Some(walk.integer(&section, "size").unwrap_or(SUBSET))
+    let method = walk.word(&section, "method").and_then(SubsetMethod::named);
+    Some(SubsetRules {
+        size: walk.integer(&section, "size").unwrap_or(SUBSET),
+        method: method.unwrap_or_default(),
+    })
+}
+
+/// Warns of subsets that need a fleet and have none.
+fn warn_alone(walk: &mut Walk<'_>, section: &Section<'_>, subset: Option<SubsetRules>) {
+    let method = subset.unwrap_or_default().method;
+    let Some(entry) = section.get("subset") else {
+        return;
+    };
+    if method != SubsetMethod::Rendezvous {
+        let message = format!(
+            "{}.method = \"{}\" needs to know the other gateways: without [fleet] it is \"rendezvous\"",
+            entry.subject,
+            method.as_str()
+        );
+        let help = "add [fleet] with etcd = [\"http://127.0.0.1:2379\"]";
+        walk.warning(entry.span, Mistake::new(message, help));
+    }
 }
 
 fn timeout(walk: &mut Walk<'_>, section: &Section<'_>) -> Timeouts {

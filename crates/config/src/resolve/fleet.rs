@@ -19,22 +19,25 @@ pub(super) fn fleet(walk: &mut Walk<'_>, top: &Section<'_>) -> Option<Fleet> {
         Some(entry) => walk.parsed(&entry, prefix),
         None => Some(Fleet::PREFIX.into()),
     };
-    let shares_admin = shares_admin(walk, &section);
+    let shared = shared(walk, &section);
     Some(Fleet {
         etcd: etcd?,
         prefix: prefix?,
-        shares_admin,
+        shares_admin: shared.contains(&"admin"),
+        shares_health: shared.contains(&"health"),
     })
 }
 
-fn shares_admin(walk: &mut Walk<'_>, section: &Section<'_>) -> bool {
+/// The words for what is shared.
+fn shared(walk: &mut Walk<'_>, section: &Section<'_>) -> Vec<&'static str> {
+    let by_itself = || vec!["admin"];
     let Some(entry) = section.get("share") else {
-        return true;
+        return by_itself();
     };
     let (DeValue::Array(list), Kind::Words(now, later)) = (entry.value.get_ref(), entry.kind)
     else {
         walk.wrong(&entry);
-        return true;
+        return by_itself();
     };
     if list.is_empty() {
         let message = format!("{} is empty: nothing is shared", entry.subject);
@@ -42,6 +45,5 @@ fn shares_admin(walk: &mut Walk<'_>, section: &Section<'_>) -> bool {
         walk.warning(entry.span.clone(), mistake);
     }
     let word = |value| walk.one_of(&entry.element(value, Kind::Word(now, later)));
-    let words: Vec<_> = list.iter().filter_map(word).collect();
-    words.contains(&"admin")
+    list.iter().filter_map(word).collect()
 }

@@ -38,7 +38,7 @@ pub(crate) fn config(walk: &mut Walk<'_>, tree: &DeTable<'_>) -> Config {
     let fleet = fleet::fleet(walk, &top);
     let notify = notify::notify(walk, &top);
     let listeners = listener::listeners(walk, &top);
-    let mut clusters = cluster::clusters(walk, &top);
+    let mut clusters = cluster::clusters(walk, &top, fleet.is_some());
     conflicts::listeners(walk, &listeners, admin.as_ref());
     conflicts::clusters(walk, &listeners, &clusters);
     conflicts::circles(walk, &listeners, &clusters);

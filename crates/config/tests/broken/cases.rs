@@ -218,7 +218,6 @@ pub(super) const LISTENER: &[Case] = &[
     ("[fleet]\nprefix = \"\"\nshare = [\"admin\", \"health\", \"x\"]", &[
         "3:1 error: fleet has no etcd",
         "4:10 error: fleet.prefix: \"\" has all keys",
-        "5:19 error: fleet.share: \"health\" is not supported yet",
         "5:29 error: fleet.share: \"x\" is not known",
     ]),
     ("fleet = false\n[[notify]]\nurl=\"x\"", &[
@@ -336,6 +335,13 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:19 error: cluster.web.subset.size = 0 is not a whole number from 1 to 65535",
     ]),
     ("subset = false", &[]),
+    ("subset = { method = \"rocksteady\" }", &[
+        "6:21 error: cluster.web.subset.method = \"rocksteady\" is not known, did you mean \"rocksteadier\"?",
+    ]),
+    ("subset = { method = \"rocksteadier\" }", &[
+        "6:1 warning: cluster.web.subset.method = \"rocksteadier\" needs to know the other gateways: without [fleet] it is \"rendezvous\"",
+    ]),
+    ("subset = { method = \"deterministic_aperture\" }\n[fleet]\netcd = [\"http://127.0.0.1:2379\"]", &[]),
     ("health = { path = \"/\" }", &[]),
     ("health = { path = \"healthz\", method = \"G T\", rise = 0, timeout = 5, initial = \"up\" }", &[
         "6:19 error: cluster.web.health.path: \"healthz\" is not a path",

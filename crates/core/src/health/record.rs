@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::active::{Active, Initial};
 use super::cluster::HealthPolicy;
+use super::fleet::Votes;
 use super::passive::Passive;
 use super::state::{Cause, Health, Transition};
 use super::verdict::{Happening, Listed, Verdict};
@@ -23,6 +24,9 @@ pub(super) struct Record {
     pub(super) passive: Passive,
     /// What the agent beside it says is wrong, and what ends that; none: nothing.
     pub(super) agent_down: Option<String>,
+    /// How many of the gateways that share their verdicts hold it out; none: no quorum of them.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(super) fleet_out: Option<Votes>,
     /// When it came or returned, while it warms up.
     pub(super) warming: Option<Nanos>,
     /// Warms up when it is admitted: not so what has to pass a check when the process starts.
@@ -51,6 +55,7 @@ impl Record {
             active,
             passive: Passive::default(),
             agent_down: None,
+            fleet_out: None,
             warming: Some(now).filter(|_| joins && health.is_usable()),
             cold: joins || health.is_usable(),
             warmth: FULL_WEIGHT,
@@ -64,6 +69,15 @@ impl Record {
     }
 
     pub(super) fn health(&self) -> Health {
+        let fleet = match self.fleet_out {
+            Some(_) => Health::Unhealthy,
+            None => Health::Healthy,
+        };
+        self.own_health().max(fleet)
+    }
+
+    /// What is held of it here, whatever others say.
+    pub(super) fn own_health(&self) -> Health {
         let passive = match self.passive.is_ejected() {
             true => Health::Ejected,
             false => Health::Healthy,

@@ -88,6 +88,10 @@ pub enum Cause {
     AgentDown,
     /// The agent beside it says that it is up.
     AgentUp,
+    /// A quorum of the gateways of the fleet holds it out.
+    FleetOut,
+    /// No quorum does any more.
+    FleetIn,
 }
 
 impl Cause {
@@ -109,6 +113,8 @@ impl Cause {
             Self::TurnedOff => "turned_off",
             Self::AgentDown => "agent_down",
             Self::AgentUp => "agent_up",
+            Self::FleetOut => "fleet_out",
+            Self::FleetIn => "fleet_in",
         }
     }
 }

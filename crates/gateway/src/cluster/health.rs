@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use evenkeel_config as config;
 use evenkeel_core::health::{
     AttemptTotals, Cause, ClusterHealth, Happening, Health, HealthMemory, Observed, ProbeResult,
-    Transition,
+    Transition, Votes,
 };
 use evenkeel_core::{Admin, AgentLine, Membership, Nanos, Snapshot, Standing};
 
@@ -280,6 +280,17 @@ impl Cluster {
         self.state().health.machine.next_tick(now)
     }
 
+    /// The endpoints that are held out here, whatever other gateways say.
+    pub(crate) fn own_out(&self) -> Vec<Arc<str>> {
+        let state = self.state();
+        state.health.machine.own_out().cloned().collect()
+    }
+
+    /// Takes in what the gateways of the fleet hold.
+    pub(crate) fn fleet_said(&self, votes: &BTreeMap<Arc<str>, Votes>) {
+        self.observe(|state, now| state.health.machine.fleet_said(votes, now));
+    }
+
     /// Durations of checks.
     #[must_use]
     pub fn probe_durations(&self) -> Histogram {
@@ -329,6 +340,7 @@ impl Cluster {
         for happening in happenings {
             let event = match happening {
                 Happening::Endpoint(transition) => {
+                    self.site.judged().notify_one();
                     state.health.count(&transition);
                     state.health.event(transition)
                 }

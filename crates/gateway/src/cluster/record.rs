@@ -9,7 +9,7 @@ use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
     Admin, Doors, DuplicateId, Endpoint, Membership, Nanos, Published, QueuePolicy, RetryBudget,
-    RetryPolicy, WaitingRoom, unpoisoned,
+    RetryPolicy, SubsetMethod, WaitingRoom, unpoisoned,
 };
 
 use super::discovered::Discovered;
@@ -269,6 +269,15 @@ impl Cluster {
             state.membership.set_strategy(strategy);
             state.overrides = overrides;
             Some(())
+        });
+    }
+
+    /// Goes by another place among the gateways of the fleet, where its subset depends on it.
+    pub(crate) fn follow_place(&self) {
+        let _ = self.change(|state| {
+            let rules = state.config.subset?;
+            let by_place = rules.method != SubsetMethod::Rendezvous;
+            by_place.then(|| self.site.settle(&mut state.membership, &state.config))
         });
     }
 

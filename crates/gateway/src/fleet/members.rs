@@ -15,7 +15,7 @@ use super::{Trouble, keys};
 use crate::lifecycle::Shared;
 
 /// After how long a gateway that is gone is no member any more.
-const TTL: Duration = Duration::from_secs(10);
+pub(super) const TTL: Duration = Duration::from_secs(10);
 
 fn prefix(fleet: &Fleet) -> String {
     format!("{}members/", fleet.prefix)
@@ -48,8 +48,25 @@ pub(super) async fn follow(shared: &Arc<Shared>, fleet: &Fleet) {
         let Err(error) = watch(shared, &mut feed, &mut backoff).await;
         // Those that were known stay: an etcd that is away does not end them.
         let what = "the members of the fleet are not followed for the moment";
-        trouble.tell(what, error, shared.clock.now());
+        let now = shared.clock.now();
+        trouble.tell(what, error, now);
+        backoff.lost(now);
         sleep(backoff.wait()).await;
+    }
+}
+
+/// There is no fleet any more, and no place in it.
+pub(super) fn leave(shared: &Arc<Shared>) {
+    take_place(shared, &BTreeSet::new());
+}
+
+/// Subsets that go by places go by this one from now on.
+fn take_place(shared: &Arc<Shared>, members: &BTreeSet<Arc<str>>) {
+    if shared.site.take_place(members.iter()) {
+        let plan = shared.plan.load();
+        plan.clusters
+            .iter()
+            .for_each(|cluster| cluster.follow_place());
     }
 }
 
@@ -62,11 +79,12 @@ async fn watch(
     let name = move |key: &str| keys::unescaped(key.get(below..)?).map(Arc::<str>::from);
     loop {
         let (listed, _) = feed.list().await?;
-        backoff.reset();
+        backoff.answered(shared.clock.now());
         let mut members: BTreeSet<Arc<str>> =
             listed.iter().filter_map(|one| name(&one.key)).collect();
         loop {
             shared.fleet.set_members(members.clone());
+            take_place(shared, &members);
             let News::Changes(changes) = feed.next().await? else {
                 break;
             };

@@ -5,6 +5,7 @@
 //! and what was changed meanwhile is written when it is back. So nothing here is on the path of a request, and
 //! nobody waits for it.
 
+mod health;
 mod keys;
 mod members;
 mod share;
@@ -44,6 +45,8 @@ pub(crate) async fn join_fleet(shared: Arc<Shared>) {
             }
             None => {
                 shared.fleet.clear();
+                members::leave(&shared);
+                health::forget(&shared);
                 until_changed(&shared, None).await;
             }
         }
@@ -67,9 +70,17 @@ async fn belong(shared: &Arc<Shared>, fleet: &Fleet) {
             false => std::future::pending().await,
         }
     };
+    let health = async {
+        if fleet.shares_health {
+            tokio::join!(health::give(shared, fleet), health::follow(shared, fleet));
+        } else {
+            health::forget(shared);
+            std::future::pending().await
+        }
+    };
     let registered = members::register(shared, fleet);
     let known = members::follow(shared, fleet);
-    tokio::join!(share, registered, known);
+    tokio::join!(share, health, registered, known);
 }
 
 async fn until_changed(shared: &Arc<Shared>, present: Option<&Fleet>) {
@@ -80,20 +91,26 @@ async fn until_changed(shared: &Arc<Shared>, present: Option<&Fleet>) {
 
 /// Says why etcd does not answer: when that is new, and once a minute.
 #[derive(Debug, Default)]
-struct Trouble(Option<(SourceError, Nanos)>);
+struct Trouble {
+    /// What was told last, and when.
+    told: Option<(SourceError, Nanos)>,
+    /// It was told of, and that it is over was not.
+    is_open: bool,
+}
 
 impl Trouble {
     fn tell(&mut self, what: &str, error: SourceError, now: Nanos) {
         let is_known =
-            matches!(&self.0, Some((known, said)) if *known == error && now < *said + SAY_AGAIN);
+            matches!(&self.told, Some((known, at)) if *known == error && now < *at + SAY_AGAIN);
         if !is_known {
             tracing::warn!("{what}: {error}");
-            self.0 = Some((error, now));
+            self.told = Some((error, now));
+            self.is_open = true;
         }
     }
 
     fn is_over(&mut self, what: &str) {
-        if self.0.take().is_some() {
+        if std::mem::take(&mut self.is_open) {
             tracing::info!("{what}: all is well again");
         }
     }

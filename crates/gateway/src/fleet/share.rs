@@ -47,7 +47,9 @@ impl Share {
             let Err(error) = self.stay(&mut backoff, &mut trouble).await;
             let what =
                 "what operators change is not shared for the moment, and stays in force here";
-            trouble.tell(what, error, self.shared.clock.now());
+            let now = self.shared.clock.now();
+            trouble.tell(what, error, now);
+            backoff.lost(now);
             sleep(backoff.wait()).await;
         }
     }
@@ -60,7 +62,7 @@ impl Share {
     ) -> Result<Infallible, SourceError> {
         self.meet().await?;
         loop {
-            backoff.reset();
+            backoff.answered(self.shared.clock.now());
             trouble.is_over("what operators change is shared again");
             let shared = Arc::clone(&self.shared);
             let news = tokio::select! {

@@ -1,11 +1,21 @@
 //! Gateways that share what operators change, on a real etcd.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use evenkeel_config::{ClusterTls, EtcdPlace, Fleet, StrategyChoice, parse_registry_url};
-use evenkeel_core::{Admin, Endpoint};
+use evenkeel_config::{
+    ClusterTls, EtcdPlace, Fleet, HealthCheck, HttpProbe, Probe, StrategyChoice, SubsetRules,
+    parse_registry_url,
+};
+use evenkeel_core::health::{ActivePolicy, Health};
+use evenkeel_core::{Admin, Endpoint, Nanos, SubsetMethod};
 use evenkeel_gateway::OperatorChanges;
-use evenkeel_testkit::{Etcd, Gateway, config, eventually};
+use evenkeel_testkit::{Answer, Etcd, Gateway, Upstream, config, eventually};
+
+use crate::ask;
 
 const IDS: [&str; 3] = ["a", "b", "c"];
 
@@ -20,8 +30,23 @@ fn configured(url: &str, instance: &str) -> evenkeel_config::Config {
         },
         prefix: Fleet::PREFIX.into(),
         shares_admin: true,
+        shares_health: true,
     });
     config
+}
+
+fn quick_check() -> HealthCheck {
+    let ms = Nanos::from_millis;
+    HealthCheck {
+        probe: Probe::Http(HttpProbe::default()),
+        policy: ActivePolicy {
+            interval: ms(100),
+            fast_interval: ms(50),
+            timeout: ms(1_000),
+            hold_down: Nanos(0),
+            ..ActivePolicy::default()
+        },
+    }
 }
 
 fn member(etcd: &Etcd, instance: &str) -> Gateway {
@@ -134,6 +159,84 @@ fn an_etcd_that_is_away_keeps_nobody_from_anything() {
             (7, Admin::Draining)
         );
     }
+}
+
+/// What one gateway cannot reach is out for it alone; what two of three cannot is out for the third too, until one of
+/// them can again.
+#[test]
+fn an_endpoint_is_out_for_all_when_a_quorum_holds_it_out() {
+    let Some(etcd) = Etcd::start() else { return };
+    // The way of each gateway to the endpoint, which fails when it is told to.
+    let ways = [const { AtomicBool::new(true) }; 3].map(Arc::new);
+    let upstreams = ways.each_ref().map(|way| {
+        let way = Arc::clone(way);
+        Upstream::answering(move |_| Answer::status(if way.load(Relaxed) { 200 } else { 500 }, ""))
+    });
+    let spare = Upstream::ok("spare");
+    let gateways = [0, 1, 2].map(|at| {
+        let mut configured = configured(etcd.url(), &format!("gw-{at}"));
+        let cluster = &mut configured.clusters[0];
+        cluster.endpoints = vec![upstreams[at].endpoint("a"), spare.endpoint("b")];
+        cluster.health = Some(quick_check());
+        cluster.outlier = None;
+        Gateway::start(&configured)
+    });
+    let health = |at: usize| gateways[at].endpoint("a").health;
+    let reason = |at: usize| gateways[at].endpoint("a").reason;
+    let votes = || {
+        let key = format!("{}health/", Fleet::PREFIX);
+        etcd.ctl(&["get", "--prefix", "--print-value-only", &key])
+    };
+    eventually("each has a vote", || {
+        votes().matches("{\"web\":[]}").count() == 3
+    });
+    ways[0].store(false, Relaxed);
+    eventually("its own check fails", || health(0) == Health::Unhealthy);
+    eventually("it says so", || votes().contains("{\"web\":[\"a\"]}"));
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!((health(1), health(2)), (Health::Healthy, Health::Healthy));
+    ways[1].store(false, Relaxed);
+    eventually("two of three are a quorum", || {
+        health(2) == Health::Unhealthy
+    });
+    assert_eq!(reason(2), "2 of 3 gateways hold it out");
+    // Whoever follows a quorum does not vote by that.
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(votes().matches("{\"web\":[]}").count(), 1);
+    ways[1].store(true, Relaxed);
+    eventually("one is none", || {
+        health(2) == Health::Healthy && health(1) == Health::Healthy
+    });
+    assert_eq!(health(0), Health::Unhealthy);
+}
+
+/// Gateways that know each other share the endpoints among them.
+#[test]
+fn subsets_go_by_the_members_of_the_fleet() {
+    let Some(etcd) = Etcd::start() else { return };
+    let upstreams: Vec<Upstream> = (0..12).map(|at| Upstream::ok(&format!("{at}"))).collect();
+    let start = |instance: &str| {
+        let mut configured = configured(etcd.url(), instance);
+        let endpoints = upstreams.iter().enumerate();
+        let endpoints = endpoints.map(|(at, upstream)| upstream.endpoint(&format!("e{at}")));
+        let cluster = &mut configured.clusters[0];
+        cluster.endpoints = endpoints.collect();
+        let method = SubsetMethod::DeterministicAperture;
+        cluster.subset = Some(SubsetRules { size: 4, method });
+        cluster.strategy = StrategyChoice::new("round_robin", &[]).expect("known");
+        Gateway::start(&configured)
+    };
+    let gateways = ["one", "two", "three"].map(start);
+    let used = |gateway: &Gateway| -> BTreeSet<String> {
+        let answers = (0..16).map(|_| ask(gateway.address(), crate::GET).text().to_owned());
+        answers.collect()
+    };
+    // Three arcs of four endpoints each, side by side.
+    eventually("each endpoint is used by one gateway", || {
+        let all = gateways.each_ref().map(used);
+        let together: BTreeSet<&String> = all.iter().flatten().collect();
+        all.iter().all(|used| used.len() == 4) && together.len() == 12
+    });
 }
 
 /// What makes no sense in etcd is skipped, and what operators write there by hand counts.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_config::{Config, HealthCheck, KeyRules, KeySource, Probe, StrategyChoice};
+use evenkeel_config::{
+    Config, HealthCheck, KeyRules, KeySource, Probe, StrategyChoice, SubsetRules,
+};
 use evenkeel_core::health::ActivePolicy;
 use evenkeel_core::strategy::registry::{self, STRATEGIES};
-use evenkeel_core::{Admin, KeyPolicy, MissingKey, Nanos};
+use evenkeel_core::{Admin, KeyPolicy, MissingKey, Nanos, SubsetMethod};
 use evenkeel_gateway::KeyShare;
 use evenkeel_testkit::{Gateway, RawClient, Refusing, Upstream, eventually};
 
@@ -156,7 +158,8 @@ fn a_gateway_uses_its_subset() {
             .collect();
         let gateway = Gateway::with(endpoints, |config| {
             config.runtime.instance = Some(instance.to_owned());
-            config.clusters[0].subset = Some(3);
+            let method = SubsetMethod::Rendezvous;
+            config.clusters[0].subset = Some(SubsetRules { size: 3, method });
         });
         let answers = (0..60).map(|_| ask(gateway.address(), crate::GET).text().to_owned());
         answers.collect::<std::collections::BTreeSet<_>>()

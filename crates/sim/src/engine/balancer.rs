@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use evenkeel_config::{Cluster, Load};
+use evenkeel_config::{Cluster, Load, SubsetRules};
 use evenkeel_core::hash::Hasher;
 use evenkeel_core::{
-    Attempts, Doors, Endpoint, LearnedLimit, LoadReport, Membership, Nanos, NoEndpoint, OwnedLease,
-    PickContext, Picker, PickerSeed, RequestWindow, RetryBudget, Serial, Slot, Snapshot, Standing,
-    Subset, WaitingRoom,
+    Attempts, CallerPlace, Doors, Endpoint, LearnedLimit, LoadReport, Membership, Nanos,
+    NoEndpoint, OwnedLease, PickContext, Picker, PickerSeed, RequestWindow, RetryBudget, Serial,
+    Slot, Snapshot, Standing, Subset, WaitingRoom,
 };
 
 use super::learning::Learning;
@@ -63,7 +63,9 @@ impl Balancer {
         membership.set_waiting_room(room.clone());
         membership.set_zone(load.zone.as_deref().map(Into::into));
         let instance: Arc<str> = format!("balancer-{number}").into();
-        let subset = |size: u32| Subset::new(size as usize, Arc::clone(&instance));
+        let place = CallerPlace::new(number, load.clients);
+        let subset =
+            |rules: SubsetRules| Subset::new(rules.size as usize, instance).by(rules.method, place);
         membership.set_subset(cluster.subset.map(subset));
         let snapshot = Arc::new(membership.snapshot());
         let root = seed ^ (u64::from(number) << 32);

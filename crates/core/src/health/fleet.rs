@@ -1,0 +1,166 @@
+//! What several gateways hold of the same endpoints: out for all is what a quorum of them holds out.
+//!
+//! Each gateway gives its own verdicts and takes in those of all. What it holds out by itself is out for it alone,
+//! since it is its own way to the endpoint that fails; for the others to follow it takes more than half of those
+//! that give verdicts, and two at least. So one gateway with a bad network takes nothing from the others. Only own
+//! verdicts are given, not what follows from those of others: else a quorum would hold itself up for ever.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::cluster::ClusterHealth;
+use super::record::settle;
+use super::state::Cause;
+use super::verdict::Happening;
+use crate::clock::Nanos;
+
+/// How many gateways hold an endpoint out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Votes {
+    /// So many.
+    pub out: u32,
+    /// Of so many that give verdicts.
+    pub of: u32,
+}
+
+impl Votes {
+    /// Whether they are enough: more than half, and at least two.
+    #[must_use]
+    pub const fn are_a_quorum(self) -> bool {
+        self.out >= 2 && self.out as u64 * 2 > self.of as u64
+    }
+}
+
+impl ClusterHealth {
+    /// The endpoints that are held out here, whatever others say.
+    pub fn own_out(&self) -> impl Iterator<Item = &Arc<str>> {
+        let all = self.endpoints.iter();
+        all.filter(|(_, record)| !record.own_health().is_usable())
+            .map(|(id, _)| id)
+    }
+
+    /// What the gateways of the fleet hold: how many hold each endpoint out. Those that are not named, nobody does.
+    pub fn fleet_said(&mut self, votes: &BTreeMap<Arc<str>, Votes>, now: Nanos) -> Vec<Happening> {
+        let mut happenings = Vec::new();
+        for (id, record) in &mut self.endpoints {
+            let said = votes.get(id).copied().filter(|votes| votes.are_a_quorum());
+            let before = std::mem::replace(&mut record.fleet_out, said);
+            if before == said {
+                continue;
+            }
+            let (cause, evidence) = match said {
+                Some(Votes { out, of }) => {
+                    let evidence = format!("{out} of {of} gateways hold it out");
+                    (Cause::FleetOut, evidence)
+                }
+                None => (
+                    Cause::FleetIn,
+                    "no quorum of gateways holds it out".to_owned(),
+                ),
+            };
+            if said.is_some() && record.own_health().is_usable() && before.is_some() {
+                // The figures in its reason go on.
+                record.verdict.reason.clone_from(&evidence);
+            }
+            happenings.extend(settle(id, record, cause, evidence, now));
+        }
+        if !happenings.is_empty() {
+            self.follow_warmth(now);
+        }
+        happenings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Admin;
+    use crate::health::{ActivePolicy, Health, HealthPolicy, Listed, ProbeResult};
+
+    fn health() -> ClusterHealth {
+        let policy = HealthPolicy {
+            active: Some(ActivePolicy {
+                fall: 1,
+                rise: 1,
+                ..ActivePolicy::default()
+            }),
+            ..HealthPolicy::default()
+        };
+        let mut health = ClusterHealth::new(policy, 1);
+        let listed = ["a", "b"].map(|id| Listed {
+            id: id.into(),
+            address: "127.0.0.1:1".into(),
+            tier: 0,
+            admin: Admin::Enabled,
+            has_agent: false,
+        });
+        health.list(listed.into_iter(), true, Nanos(0));
+        health
+    }
+
+    fn of(health: &ClusterHealth, id: &str) -> Health {
+        health.verdict(id).expect("it is there").health
+    }
+
+    fn said(out: u32, of: u32) -> BTreeMap<Arc<str>, Votes> {
+        BTreeMap::from([("a".into(), Votes { out, of })])
+    }
+
+    #[test]
+    fn a_quorum_is_more_than_half_and_two_at_least() {
+        for (out, of, is_one) in [
+            (0, 0, false),
+            (1, 1, false),
+            (1, 2, false),
+            (2, 2, true),
+            (1, 3, false),
+            (2, 3, true),
+            (2, 4, false),
+            (3, 4, true),
+            (u32::MAX, u32::MAX, true),
+        ] {
+            assert_eq!(Votes { out, of }.are_a_quorum(), is_one, "{out} of {of}");
+        }
+    }
+
+    #[test]
+    fn a_quorum_takes_an_endpoint_out_and_no_less_does() {
+        let mut health = health();
+        assert!(health.fleet_said(&said(1, 3), Nanos(1)).is_empty());
+        assert_eq!(of(&health, "a"), Health::Healthy);
+        let happenings = health.fleet_said(&said(2, 3), Nanos(2));
+        assert!(
+            matches!(&happenings[..], [Happening::Endpoint(it)] if it.cause == Cause::FleetOut
+                && it.evidence == "2 of 3 gateways hold it out"),
+            "{happenings:?}"
+        );
+        assert_eq!(
+            (of(&health, "a"), of(&health, "b")),
+            (Health::Unhealthy, Health::Healthy)
+        );
+        // What others hold is not what is held here.
+        assert_eq!(health.own_out().count(), 0);
+        assert!(health.fleet_said(&said(3, 3), Nanos(3)).is_empty());
+        let reason = &health.verdict("a").expect("it is there").reason;
+        assert_eq!(reason, "3 of 3 gateways hold it out");
+        let back = health.fleet_said(&BTreeMap::new(), Nanos(4));
+        assert!(matches!(&back[..], [Happening::Endpoint(it)] if it.cause == Cause::FleetIn));
+        assert_eq!(of(&health, "a"), Health::Healthy);
+    }
+
+    #[test]
+    fn what_is_held_here_stands_whatever_others_hold() {
+        let mut health = health();
+        let failed = ProbeResult {
+            passed: false,
+            seen: "refused".to_owned(),
+        };
+        health.probed("a", &failed, Nanos(1));
+        assert_eq!(of(&health, "a"), Health::Unhealthy);
+        assert_eq!(health.own_out().map(|id| &**id).collect::<Vec<_>>(), ["a"]);
+        health.fleet_said(&said(2, 3), Nanos(2));
+        health.fleet_said(&said(1, 3), Nanos(3));
+        assert_eq!(of(&health, "a"), Health::Unhealthy);
+    }
+}
