@@ -270,6 +270,33 @@ fn the_last_good_one_stays() {
     assert!(runs(&mut pair, &[0, 50], at(2)).is_empty());
 }
 
+/// Those that operators took out are none of those of which a share may be ejected, nor the good one that is left.
+#[test]
+fn the_cap_is_a_share_of_those_in_use() {
+    let policy = OutlierPolicy {
+        max_ejected: 0.25,
+        ..OutlierPolicy::default()
+    };
+    let mut health = cluster(watched(policy), 0);
+    let with_admin = |in_use: usize| {
+        listed(8).enumerate().map(move |(at, listed)| Listed {
+            admin: match at < in_use {
+                true => Admin::Enabled,
+                false => Admin::Disabled,
+            },
+            ..listed
+        })
+    };
+    let _ = health.list(with_admin(4), true, Nanos(0));
+    // One after the other, so that the cause is not shared.
+    let _ = runs(&mut health, &[9, 0, 0, 0], at(1));
+    let _ = runs(&mut health, &[0, 9, 0, 0], at(2));
+    assert_eq!(ejected(&health, 8), 1);
+    let mut health = cluster(watched(policy), 0);
+    let _ = health.list(with_admin(1), true, Nanos(0));
+    assert!(runs(&mut health, &[99], at(1)).is_empty());
+}
+
 /// When most fail at once the cause is taken to be shared: some are out, far fewer than the cap allows.
 #[test]
 fn a_shared_cause_stops_ejections() {

@@ -199,19 +199,22 @@ fn the_step_response_is_quick_and_does_not_overshoot() {
     });
 }
 
-/// (1) Under latencies the step takes as long as these say, at most: less than a minute where a node is busy, and
-/// long where nodes have so little to do that it hardly shows.
+/// (1) Under latencies the step takes as long as these say, at most: 40 s where nodes are busy, and long where they
+/// have so little to do that it hardly shows. A larger gain is no way out: see `latency.rs`.
 #[test]
 fn latencies_take_their_time() {
     for (load, within) in [
-        (0.3, 1_400),
-        (0.5, 500),
-        (0.7, 150),
-        (0.8, 70),
-        (0.9, 45),
-        (0.95, 45),
+        (0.3, 1_300),
+        (0.5, 450),
+        (0.7, 130),
+        (0.8, 60),
+        (0.9, 40),
+        (0.95, 40),
     ] {
-        for (nodes, delay) in SIZES.into_iter().flat_map(|nodes| [(nodes, 0), (nodes, 5)]) {
+        for (nodes, delay) in SIZES
+            .into_iter()
+            .flat_map(|nodes| DELAYS.map(move |delay| (nodes, delay)))
+        {
             let mut world = World::new(WeightLaw::Latency, nodes, load, delay);
             world.run(20);
             world.capacities[0] = 50.0;
@@ -252,7 +255,7 @@ fn nothing_swings_for_ever() {
         let largest = steps.fold(0.0, f64::max);
         // A weight moves by whole grains, 1/256 of a configured unit.
         let grain = 1.0 / (256.0 * middle * world.capacities.len() as f64);
-        assert!(largest < 0.02 + grain, "{case}: a step of {largest}");
+        assert!(largest < 0.01 + grain, "{case}: a step of {largest}");
         let off: Vec<f64> = shares.iter().map(|share| share / middle - 1.0).collect();
         let variance = mean(&off.iter().map(|off| off * off).collect::<Vec<f64>>());
         // Below the grain of weights there is nothing to see.
@@ -347,8 +350,7 @@ fn noise_is_damped() {
                     .map(|share| (share / middle - 1.0).powi(2))
                     .collect();
                 let deviation = mean(&squares).sqrt();
-                let most = if law == WeightLaw::Orca { 0.06 } else { 0.04 };
-                assert!(deviation < most, "{law:?} {load} {nodes}: {deviation}");
+                assert!(deviation < 0.04, "{law:?} {load} {nodes}: {deviation}");
             }
         }
     }
