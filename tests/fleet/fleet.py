@@ -1,7 +1,7 @@
 """A real etcd and three gateways: endpoints come and go within a second at all of them, and whatever happens to
 etcd or to a gateway, no request fails that had a living endpoint.
 
-python3 -B tests/fleet/fleet.py --binary target/debug/evenkeel [--rounds 10] [--rate 100]
+python3 -B tests/fleet/fleet.py --binary target/debug/evenkeel [--rounds 10] [--rate 100] [--relay]
 """
 
 import argparse
@@ -233,7 +233,7 @@ CHAOS = [calm, kill, compact, pause, empty, gateway, backend, verdicts]
 
 async def run(arguments, folder):
     async with contextlib.AsyncExitStack() as stack:
-        between = await network()
+        between = await network(arguments.relay)
         stack.push_async_callback(between.close)
         world = World(folder, between)
         await world.start(stack, folder, arguments.binary, arguments.rate)
@@ -272,6 +272,7 @@ def main():
     parser.add_argument("--binary", required=True, help="the gateway")
     parser.add_argument("--rounds", type=int, default=10, help="how often each trouble comes")
     parser.add_argument("--rate", type=float, default=100, help="requests a second")
+    parser.add_argument("--relay", action="store_true", help="cut etcd off by a relay, not in a network namespace")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="evenkeel-fleet-") as folder:
         is_well = asyncio.run(run(arguments, pathlib.Path(folder)))

@@ -8,10 +8,12 @@ import shutil
 class Namespace:
     """A network namespace for etcd, and a pair of interfaces that leads to it."""
 
-    host, address = "198.18.77.1", "198.18.77.2"
-
     def __init__(self):
-        self.name, self.near, self.far = (f"{what}{os.getpid()}" for what in ("ek-fleet-", "ekn", "ekf"))
+        # Of the network that is set aside for tests (RFC 2544), and other ones for each run.
+        pid = os.getpid()
+        first = pid // 256 % 64 * 4
+        self.host, self.address = (f"198.18.{pid % 256}.{first + n}" for n in (1, 2))
+        self.name, self.near, self.far = (f"{what}{pid}" for what in ("ek-fleet-", "ekn", "ekf"))
         self.inside = ("ip", "netns", "exec", self.name)
 
     async def open(self):
@@ -95,9 +97,11 @@ class Relay:
             task.cancel()
 
 
-async def network():
-    """A namespace, or a relay, with a line that says so, where none can be made."""
+async def network(relay=False):
+    """A namespace; or a relay, if it is asked for or, with a line that says so, no namespace can be made."""
     try:
+        if relay:
+            raise RuntimeError("by --relay")
         if not shutil.which("ip"):
             raise RuntimeError("ip is not installed (Debian's package iproute2)")
         namespace = Namespace()

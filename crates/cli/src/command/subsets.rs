@@ -41,10 +41,13 @@ fn of_cluster(out: &mut String, name: &str, rules: SubsetRules, count: usize, ga
     let (size, method) = (rules.size, rules.method.as_str());
     // Writing to a string does not fail.
     if count <= size as usize {
+        let all = match count {
+            0 => "no endpoints are configured".to_owned(),
+            _ => format!("a subset of {size} takes all of {count} endpoints"),
+        };
         let _ = writeln!(
             out,
-            "{name}: a subset of {size} takes all of {count} endpoints; --endpoints 200 shows what it \
-             would be of as many"
+            "{name}: {all}; --endpoints 200 shows what it would be of as many"
         );
         return;
     }
