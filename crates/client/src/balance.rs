@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use evenkeel_core::NoEndpoint;
 use pin_project_lite::pin_project;
@@ -14,9 +14,10 @@ use crate::cluster::{Cluster, Inner};
 use crate::connect::Connect;
 use crate::error::{BoxError, Error};
 use crate::lease::CallLease;
-use crate::long::{self, Next, Sent};
+use crate::local;
+use crate::long::{self, Boxed, Next, Sent};
 use crate::rules::Rules;
-use crate::session::{At, Session};
+use crate::session::{self, Asked, At, Session};
 use crate::trail::Trail;
 
 /// A service that balances calls over a [`Cluster`]: made by [`Cluster::balance`].
@@ -72,7 +73,7 @@ where
 {
     type Response = R::Answer;
     type Error = Error;
-    type Future = Call<C, R, Req, S>;
+    type Future = Call<R, Req, S>;
 
     #[inline]
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
@@ -80,46 +81,85 @@ where
     }
 
     fn call(&mut self, call: Req) -> Self::Future {
-        let (cluster, rules) = (&self.cluster, self.rules.clone());
-        let settings = &cluster.shared.settings;
-        let hasher = settings.strategy.hasher();
-        let key = hasher.and_then(|hasher| rules.key(&call, hasher));
+        let (cluster, rules) = (&*self.cluster, &self.rules);
         let trail = Trail::of(&cluster.shared, || rules.request_id(&call).map(Into::into));
-        let mut session = Session::new(Arc::clone(cluster), key, rules.priority(&call), trail);
-        let at = match session.first() {
+        let key = match cluster.shared.is_keyed() {
+            true => self.key(&call),
+            false => None,
+        };
+        let settings = &cluster.shared.settings;
+        let at = match session::first(cluster, key, trail.as_ref()) {
+            Ok(At { service, lease }) if !settings.has_timers() => {
+                let kept = settings.repeats().then(|| rules.keep(&call)).flatten();
+                let fast = Fast {
+                    rules: rules.clone(),
+                    kept,
+                    trail,
+                    lease: Some(lease),
+                };
+                return Call {
+                    stage: Stage::begin(service, call),
+                    fast: Some(fast),
+                };
+            }
             Ok(at) => Some(at),
             Err(NoEndpoint::AllFull) if settings.queue.is_some() => None,
             Err(why) => {
-                return Call::new(
-                    None,
-                    Stage::Failed {
-                        error: Some(Error::nobody(why)),
-                    },
-                );
+                let error = Some(Error::nobody(why));
+                return Call {
+                    stage: Stage::Failed { error },
+                    fast: None,
+                };
             }
         };
-        if at.is_none() || settings.has_timers() {
-            let long = long::carry_out(session, rules, call, at);
-            return Call::new(
-                None,
-                Stage::Long {
-                    future: Box::pin(long),
-                },
-            );
+        let future = self.carry_out(call, at, key, trail);
+        Call {
+            stage: Stage::Long { future },
+            fast: None,
         }
-        let stage = Stage::Ready {
-            at,
-            call: Some(call),
+    }
+}
+
+impl<C: Connect, R> Balance<C, R> {
+    /// What keeps a call at its endpoint, under a strategy that goes by that.
+    #[cold]
+    fn key<Req, Res, Err>(&self, call: &Req) -> Option<u64>
+    where
+        R: Rules<Req, Res, Err>,
+    {
+        let hasher = local::view(&*self.cluster).view.hasher()?;
+        self.rules.key(call, hasher)
+    }
+
+    /// Begins the long way of a call, which has the cluster looked after.
+    #[cold]
+    fn carry_out<Req, S>(
+        &self,
+        call: Req,
+        at: Option<At<S>>,
+        key: Option<u64>,
+        trail: Option<Arc<Trail>>,
+    ) -> Boxed<Ended<R::Answer>>
+    where
+        C: Connect<Service = S>,
+        S: Service<Req> + Clone + Send + 'static,
+        S::Future: Send,
+        S::Response: Send,
+        S::Error: Into<BoxError> + Send,
+        R: Rules<Req, S::Response, S::Error>,
+        Req: Send + 'static,
+    {
+        let asked = Asked {
+            key,
+            priority: self.rules.priority(&call),
+            trail,
         };
-        Call::new(
-            Some(Fast {
-                session,
-                rules,
-                copy: None,
-                idempotent: false,
-            }),
-            stage,
-        )
+        let session = match &at {
+            Some(at) => Session::resume(&at.lease, asked),
+            None => Session::new(local::view(&*self.cluster), asked),
+        };
+        let session = session.owned_by(Arc::clone(&self.cluster) as Arc<_>);
+        Box::pin(long::carry_out(session, self.rules.clone(), call, at))
     }
 }
 
@@ -129,54 +169,86 @@ pin_project! {
     /// # Panics
     ///
     /// When it is polled again after it has ended.
-    pub struct Call<C, R, Req, S>
+    pub struct Call<R, Req, S>
     where
-        C: Connect,
         S: Service<Req>,
         R: Rules<Req, S::Response, S::Error>,
     {
-        fast: Option<Fast<C, R, Req>>,
+        fast: Option<Fast<R, R::Kept>>,
         #[pin]
-        stage: Stage<S, Req, S::Future, R::Answer>,
+        stage: Stage<S, Req, S::Error, S::Future, R::Answer>,
     }
 }
 
 /// What a call keeps beside its stage, as long as it is at its first endpoint.
-struct Fast<C: Connect, R, Req> {
-    session: Session<C>,
+struct Fast<R, Kept> {
     rules: R,
-    copy: Option<Req>,
-    idempotent: bool,
+    kept: Option<Kept>,
+    trail: Option<Arc<Trail>>,
+    /// None once the endpoint has answered.
+    lease: Option<CallLease>,
 }
 
 pin_project! {
     #[project = StageOf]
-    enum Stage<S, Req, F, A> {
-        /// The service of the endpoint is not ready yet.
-        Ready { at: Option<At<S>>, call: Option<Req> },
+    enum Stage<S, Req, Err, F, A> {
         /// The endpoint is asked.
-        Asked { #[pin] future: F, lease: Option<CallLease> },
+        Asked { #[pin] future: F },
+        /// The service of the endpoint was not ready at once. Apart, so that all other calls are smaller by a request.
+        Unready { unready: Box<Unready<S, Req, Err>> },
         /// It waits, or is tried again, or has timers.
-        Long { future: Pin<Box<dyn Future<Output = Result<A, Error>> + Send>> },
+        Long { future: Boxed<Ended<A>> },
         /// Nobody could be chosen.
         Failed { error: Option<Error> },
     }
 }
 
-impl<C, R, Req, S> Call<C, R, Req, S>
-where
-    C: Connect,
-    S: Service<Req>,
-    R: Rules<Req, S::Response, S::Error>,
-{
-    fn new(fast: Option<Fast<C, R, Req>>, stage: Stage<S, Req, S::Future, R::Answer>) -> Self {
-        Self { fast, stage }
+/// A call that the service of its endpoint is not ready for.
+struct Unready<S, Req, Err> {
+    service: S,
+    /// None once it has been made.
+    call: Option<Req>,
+    /// It will not be ready.
+    failed: Option<Err>,
+}
+
+impl<S: Service<Req>, Req, A> Stage<S, Req, S::Error, S::Future, A> {
+    /// Asks an endpoint whose service is ready, as most are: then the call need not be put anywhere.
+    #[inline]
+    fn begin(mut service: S, call: Req) -> Self {
+        // Who is not ready is asked once more when somebody can be woken.
+        let failed = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => {
+                let future = service.call(call);
+                return Self::Asked { future };
+            }
+            Poll::Ready(Err(error)) => Some(error),
+            Poll::Pending => None,
+        };
+        let unready = Unready {
+            service,
+            call: Some(call),
+            failed,
+        };
+        Self::Unready {
+            unready: Box::new(unready),
+        }
     }
 }
 
-impl<C, R, Req, S> Future for Call<C, R, Req, S>
+impl<S: Service<Req>, Req> Unready<S, Req, S::Error> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Future, S::Error>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Err(error));
+        }
+        ready!(self.service.poll_ready(cx))?;
+        let call = self.call.take().expect(POLLED_AGAIN);
+        Poll::Ready(Ok(self.service.call(call)))
+    }
+}
+
+impl<R, Req, S> Future for Call<R, Req, S>
 where
-    C: Connect<Service = S>,
     S: Service<Req> + Clone + Send + 'static,
     S::Future: Send,
     S::Response: Send,
@@ -184,80 +256,96 @@ where
     R: Rules<Req, S::Response, S::Error>,
     Req: Send + 'static,
 {
-    type Output = Result<R::Answer, Error>;
+    type Output = Ended<R::Answer>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             let mut this = self.as_mut().project();
-            let (ended, back, lease) = match this.stage.as_mut().project() {
+            let (ended, back) = match this.stage.as_mut().project() {
+                StageOf::Asked { future } => (ready!(future.poll(cx)), None),
+                StageOf::Unready { unready } => match ready!(unready.poll(cx)) {
+                    Ok(future) => {
+                        this.stage.set(Stage::Asked { future });
+                        continue;
+                    }
+                    Err(error) => (Err(error), unready.call.take()),
+                },
                 StageOf::Long { future } => return future.as_mut().poll(cx),
                 StageOf::Failed { error } => {
                     return Poll::Ready(Err(error.take().expect(POLLED_AGAIN)));
                 }
-                StageOf::Asked { future, lease } => (ready!(future.poll(cx)), None, lease.take()),
-                StageOf::Ready { at, call } => {
-                    let ready = match at {
-                        Some(at) => ready!(at.service.poll_ready(cx)),
-                        None => Ok(()),
-                    };
-                    let (At { mut service, lease }, call) =
-                        at.take().zip(call.take()).expect(POLLED_AGAIN);
-                    match ready {
-                        Err(error) => (Err(error), Some(call), Some(lease)),
-                        Ok(()) => {
-                            let fast = this.fast.as_mut().expect(POLLED_AGAIN);
-                            fast.prepare::<S>(&call);
-                            let (future, lease) = (service.call(call), Some(lease));
-                            this.stage.set(Stage::Asked { future, lease });
-                            continue;
-                        }
-                    }
+            };
+            let fast = this.fast.as_mut().expect(POLLED_AGAIN);
+            let mut lease = fast.lease.take().expect(POLLED_AGAIN);
+            let judgement = fast.rules.judge(ended.as_ref(), &lease.settings().retry);
+            let ended = match ended {
+                // Straight through: what answers are made of is large.
+                Ok(answer) if judgement.failed_at.is_none() => {
+                    lease.answered(judgement);
+                    return Poll::Ready(Ok(fast.rules.answer(answer, lease)));
                 }
+                ended => Some(ended),
             };
             let Fast {
-                mut session,
-                rules,
-                copy,
-                idempotent,
+                rules, kept, trail, ..
             } = this.fast.take().expect(POLLED_AGAIN);
             let sent = Sent {
                 ended,
                 back,
-                copy,
-                idempotent,
-                lease: lease.expect(POLLED_AGAIN),
+                kept,
+                lease,
             };
-            match long::conclude(&mut session, &rules, sent) {
-                Next::Done(ended) => return Poll::Ready(ended),
-                Next::Again { call, at } => {
-                    let future = Box::pin(long::carry_out(session, rules, call, at));
-                    this.stage.set(Stage::Long { future });
-                }
+            match elsewhere::<R, Req, S>(sent, rules, trail) {
+                Ok(future) => this.stage.set(Stage::Long { future }),
+                Err(ended) => return Poll::Ready(ended),
             }
         }
     }
 }
 
-const POLLED_AGAIN: &str = "a call that has ended is not polled again";
+/// What a call comes to.
+type Ended<A> = Result<A, Error>;
 
-impl<C: Connect, R, Req> Fast<C, R, Req> {
-    /// Keeps what it takes to send the call again.
-    #[inline]
-    fn prepare<S>(&mut self, call: &Req)
-    where
-        S: Service<Req>,
-        R: Rules<Req, S::Response, S::Error>,
-    {
-        if self.session.cluster.shared.settings.repeats() {
-            self.idempotent = self.rules.is_idempotent(call);
-            self.copy = self.rules.copy(call);
-        }
-    }
+/// Sends a call that failed on the long way to another endpoint; or gives what came of it, if it may go nowhere.
+#[cold]
+fn elsewhere<R, Req, S>(
+    sent: Sent<S::Response, S::Error, Req, R::Kept>,
+    rules: R,
+    trail: Option<Arc<Trail>>,
+) -> Result<Boxed<Ended<R::Answer>>, Ended<R::Answer>>
+where
+    S: Service<Req> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Response: Send,
+    S::Error: Into<BoxError> + Send,
+    R: Rules<Req, S::Response, S::Error>,
+    Req: Send + 'static,
+{
+    let (judged, again) = sent.judge(&rules);
+    let Some(call) = again else {
+        return Err(judged.done(&rules));
+    };
+    let lease = judged.lease();
+    let hasher = lease.cluster().view.hasher();
+    let asked = Asked {
+        key: hasher.and_then(|hasher| rules.key(&call, hasher)),
+        priority: rules.priority(&call),
+        trail,
+    };
+    let mut session = Session::<S>::resume(lease, asked);
+    let at = match session.next() {
+        Next::To(at) => Some(at),
+        Next::Queue => None,
+        Next::Nowhere => return Err(judged.done(&rules)),
+    };
+    judged.give_up();
+    Ok(Box::pin(long::carry_out(session, rules, call, at)))
 }
 
-impl<C, R, Req, S> fmt::Debug for Call<C, R, Req, S>
+const POLLED_AGAIN: &str = "a call that has ended is not polled again";
+
+impl<R, Req, S> fmt::Debug for Call<R, Req, S>
 where
-    C: Connect,
     S: Service<Req>,
     R: Rules<Req, S::Response, S::Error>,
 {

@@ -15,6 +15,7 @@ use crate::balance::Balance;
 use crate::clock;
 use crate::connect::Connect;
 use crate::counters::Counted;
+use crate::local::Entrance;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::stats::{EndpointStats, Stats};
@@ -43,6 +44,16 @@ struct State<S> {
     /// What attempts had come to when the last interval ended.
     before: BTreeMap<Arc<str>, AttemptTotals>,
     services: Services<S>,
+}
+
+impl<C: Connect> Entrance<C::Service> for Inner<C> {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    fn published(&self) -> Arc<Published<Version<C::Service>>> {
+        Arc::clone(&self.published)
+    }
 }
 
 impl<C: Connect> Clone for Cluster<C> {
@@ -431,6 +442,7 @@ impl<S: Clone> State<S> {
     /// The next version; and the services of those who have left.
     fn version(&mut self, shared: &Arc<Shared>) -> (Version<S>, Vec<S>) {
         let snapshot = self.membership.snapshot();
+        shared.set_keyed(snapshot.strategy().hasher().is_some());
         let service = |endpoint: &Arc<Endpoint>| {
             let known = self.services.get(endpoint.id());
             let (_, service) = known.expect("who joins is connected to before");

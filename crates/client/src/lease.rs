@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use evenkeel_core::{Endpoint, Nanos, Outcome, OwnedLease};
+use evenkeel_core::{Endpoint, Nanos, Outcome, OwnedLease, Serial};
 
 use crate::clock;
 use crate::rules::Judgement;
+use crate::settings::Settings;
 use crate::trail::Mark;
 use crate::view::LocalView;
 
@@ -37,6 +38,25 @@ impl CallLease {
     pub fn endpoint(&self) -> Option<&Endpoint> {
         let lease = self.lease.as_ref()?;
         Some(lease.holder().endpoint(lease.index()))
+    }
+
+    /// What the endpoint was chosen from. Held until the call has ended.
+    pub(crate) fn cluster(&self) -> &Arc<LocalView> {
+        self.held().holder()
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        self.cluster().settings()
+    }
+
+    /// The identity of the endpoint.
+    pub(crate) fn serial(&self) -> Serial {
+        self.held().state().serial()
+    }
+
+    // Whoever ends a call gives up its lease.
+    fn held(&self) -> &OwnedLease<LocalView> {
+        self.lease.as_ref().expect("it has not ended")
     }
 
     /// Notes what an answer says that has begun: this counts when the lease is dropped, with the time until

@@ -32,10 +32,10 @@
 //!
 //! # What a call costs
 //!
-//! A decision reads shared memory without a lock: a thread has its own picker and its own clones of services, and what
-//! threads write in common is each endpoint's count in flight and, once a call, how many hold the cluster. A call that is
-//! neither queued, hedged nor timed allocates nothing of its own but the copy by which it could be tried again, if the
-//! rules make one.
+//! A decision reads shared memory without a lock: a thread has its own picker, its own clones of services and its own share
+//! of the cluster, and what threads write in common is each endpoint's record, its count in flight above all. A call that is
+//! neither queued, hedged nor timed allocates nothing of its own but the text by which it could be sent again, if the rules
+//! keep that, and is made at once where the service of its endpoint is ready.
 //!
 //! # Cancellation
 //!
@@ -97,7 +97,7 @@ pub use layer::BalanceLayer;
 pub use lease::CallLease;
 pub use observe::Observe;
 #[cfg(feature = "http")]
-pub use rules::{Copied, CopyBody, Grpc, Http, RouteKey, Streamed};
+pub use rules::{Copied, CopyBody, Grpc, Http, KeptRequest, RouteKey, Streamed};
 pub use rules::{Judgement, Plain, Rules};
 pub use settings::Settings;
 pub use stats::{EndpointCalls, EndpointStats, Histogram, LATENCY_BOUNDS, Stats};

@@ -8,7 +8,6 @@ use evenkeel_core::{FailurePoint, NoEndpoint, Refused, Repeatable, ShedReason};
 use tower_service::Service;
 
 use crate::clock::duration;
-use crate::connect::Connect;
 use crate::error::{BoxError, Error};
 use crate::lease::CallLease;
 use crate::race::Race;
@@ -16,90 +15,151 @@ use crate::rules::{Judgement, Rules};
 use crate::session::{At, Session};
 
 /// A try that has come to its end.
-pub(crate) struct Sent<Res, Err, Req> {
-    pub(crate) ended: Result<Res, Err>,
+pub(crate) struct Sent<Res, Err, Req, Kept> {
+    /// None: it took longer than it may.
+    pub(crate) ended: Option<Result<Res, Err>>,
     /// The call itself, when the endpoint's service was not even ready for it.
     pub(crate) back: Option<Req>,
-    pub(crate) copy: Option<Req>,
-    pub(crate) idempotent: bool,
+    pub(crate) kept: Option<Kept>,
     pub(crate) lease: CallLease,
 }
 
-/// What becomes of a call after a try.
-pub(crate) enum Next<A, Req, S> {
-    Done(Result<A, Error>),
-    /// It goes to another endpoint, or waits for one.
-    Again {
-        call: Req,
-        at: Option<At<S>>,
-    },
+/// A try that has come to its end, and what is held of that.
+pub(crate) struct Judged<Res, Err> {
+    ended: Option<Result<Res, Err>>,
+    judgement: Judgement,
+    lease: CallLease,
 }
 
-/// Decides what becomes of a call after a try.
-pub(crate) fn conclude<C, R, Req, S>(
-    session: &mut Session<C>,
-    rules: &R,
-    sent: Sent<S::Response, S::Error, Req>,
-) -> Next<R::Answer, Req, S>
-where
-    C: Connect<Service = S>,
-    S: Service<Req> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    R: Rules<Req, S::Response, S::Error>,
-{
-    let Sent {
-        mut ended,
-        back,
-        copy,
-        idempotent,
-        mut lease,
-    } = sent;
-    let retry = &session.cluster.shared.settings.retry;
-    let mut judgement = rules.judge(ended.as_ref(), retry);
-    if judgement.failed_at.is_some() || back.is_some() {
+impl<Res, Err, Req, Kept> Sent<Res, Err, Req, Kept> {
+    /// Judges a try; and makes the call again, if it may be sent once more.
+    #[inline]
+    pub(crate) fn judge<R>(self, rules: &R) -> (Judged<Res, Err>, Option<Req>)
+    where
+        R: Rules<Req, Res, Err, Kept = Kept>,
+    {
+        let Self {
+            mut ended,
+            back,
+            kept,
+            lease,
+        } = self;
+        let mut judgement = match &ended {
+            Some(ended) => rules.judge(ended.as_ref(), &lease.settings().retry),
+            None => LATE,
+        };
+        let mut again = None;
         if back.is_some() {
             judgement.failed_at = Some(FailurePoint::Connect);
         }
-        let unsent = match &mut ended {
-            Err(error) => back.or_else(|| rules.unsent(error)),
-            Ok(_) => None,
+        if let Some(at) = judgement.failed_at {
+            let unsent = match &mut ended {
+                Some(Err(error)) => back.or_else(|| rules.unsent(error)),
+                _ => None,
+            };
+            again = match unsent {
+                Some(call) => may_repeat(rules, &lease, at, true, call),
+                None => kept
+                    .and_then(|kept| rules.again(&kept))
+                    .and_then(|call| may_repeat(rules, &lease, at, false, call)),
+            };
+        }
+        let judged = Judged {
+            ended,
+            judgement,
+            lease,
         };
-        let unsent_at_all = unsent.is_some();
-        let again = unsent.or(copy);
-        let what = Repeatable {
-            idempotent,
-            unsent: unsent_at_all,
-            whole: again.is_some(),
-        };
-        if let Some(call) = again.filter(|_| session.may_repeat(&judgement, what)) {
-            let at = session.another();
-            if at.is_some() || session.spend_to_wait() {
+        (judged, again)
+    }
+}
+
+/// The call, if it may be sent to another endpoint after it ended so.
+fn may_repeat<R, Req, Res, Err>(
+    rules: &R,
+    lease: &CallLease,
+    at: FailurePoint,
+    unsent: bool,
+    call: Req,
+) -> Option<Req>
+where
+    R: Rules<Req, Res, Err>,
+{
+    let what = Repeatable {
+        idempotent: rules.is_idempotent(&call),
+        unsent,
+        whole: true,
+    };
+    Some(call).filter(|_| lease.settings().retry.allow(at, what))
+}
+
+impl<Res, Err> Judged<Res, Err> {
+    /// The lease, still held.
+    pub(crate) fn lease(&self) -> &CallLease {
+        &self.lease
+    }
+
+    /// Gives it up: the call goes elsewhere.
+    pub(crate) fn give_up(self) {
+        self.lease.fail(&self.judgement);
+    }
+
+    /// Gives the caller what came of it.
+    #[inline]
+    pub(crate) fn done<R, Req>(self, rules: &R) -> Result<R::Answer, Error>
+    where
+        R: Rules<Req, Res, Err>,
+        Err: Into<BoxError>,
+    {
+        let Self {
+            ended,
+            judgement,
+            mut lease,
+        } = self;
+        match ended {
+            Some(Ok(answer)) => {
+                lease.answered(judgement);
+                Ok(rules.answer(answer, lease))
+            }
+            Some(Err(error)) => {
                 lease.fail(&judgement);
-                return Next::Again { call, at };
+                Err(Error::endpoint(error))
+            }
+            None => {
+                lease.fail(&judgement);
+                Err(Error::late())
             }
         }
     }
-    Next::Done(match ended {
-        Ok(answer) => {
-            lease.answered(judgement);
-            Ok(rules.answer(answer, lease))
+}
+
+/// Where a call goes next.
+pub(crate) enum Next<S> {
+    To(At<S>),
+    /// It waits for a slot.
+    Queue,
+    /// Nowhere: what came of it is its answer.
+    Nowhere,
+}
+
+impl<S: Clone + Send + 'static> Session<S> {
+    /// Where a call goes next that may be sent again.
+    pub(crate) fn next(&mut self) -> Next<S> {
+        match self.another() {
+            Some(at) => Next::To(at),
+            None if self.spend_to_wait() => Next::Queue,
+            None => Next::Nowhere,
         }
-        Err(error) => {
-            lease.fail(&judgement);
-            Err(Error::endpoint(error))
-        }
-    })
+    }
 }
 
 /// Carries a call out, from the endpoint that was chosen for it or from a place in the queue.
-pub(crate) async fn carry_out<C, R, Req, S>(
-    mut session: Session<C>,
+pub(crate) async fn carry_out<R, Req, S>(
+    mut session: Session<S>,
     rules: R,
     mut call: Req,
     mut at: Option<At<S>>,
 ) -> Result<R::Answer, Error>
 where
-    C: Connect<Service = S>,
     S: Service<Req> + Clone + Send + 'static,
     S::Future: Send,
     S::Response: Send,
@@ -113,68 +173,27 @@ where
             None => wait(&mut session).await?,
         };
         let race = Race::new(&session, &rules, chosen, call);
-        let sent = match race.run(&mut session, &rules).await {
-            Ok(sent) => sent,
-            Err(late) => match conclude_late(&mut session, late) {
-                Next::Done(ended) => return ended,
-                Next::Again {
-                    call: next,
-                    at: other,
-                } => {
-                    (call, at) = (next, other);
-                    continue;
-                }
-            },
+        let sent = race.run(&mut session, &rules).await;
+        let (judged, again) = sent.judge(&rules);
+        let Some(next) = again else {
+            return judged.done(&rules);
         };
-        match conclude(&mut session, &rules, sent) {
-            Next::Done(ended) => return ended,
-            Next::Again {
-                call: next,
-                at: other,
-            } => (call, at) = (next, other),
-        }
+        at = match session.next() {
+            Next::To(at) => Some(at),
+            Next::Queue => None,
+            Next::Nowhere => return judged.done(&rules),
+        };
+        judged.give_up();
+        call = next;
     }
-}
-
-/// A try that took longer than it may.
-pub(crate) struct Late<Req> {
-    pub(crate) copy: Option<Req>,
-    pub(crate) idempotent: bool,
-    pub(crate) lease: CallLease,
-}
-
-fn conclude_late<C: Connect, A, Req>(
-    session: &mut Session<C>,
-    late: Late<Req>,
-) -> Next<A, Req, C::Service> {
-    let Late {
-        copy,
-        idempotent,
-        lease,
-    } = late;
-    let judgement = LATE;
-    let what = Repeatable {
-        idempotent,
-        unsent: false,
-        whole: copy.is_some(),
-    };
-    if let Some(call) = copy.filter(|_| session.may_repeat(&judgement, what)) {
-        let at = session.another();
-        if at.is_some() || session.spend_to_wait() {
-            lease.fail(&judgement);
-            return Next::Again { call, at };
-        }
-    }
-    lease.fail(&judgement);
-    Next::Done(Err(Error::late()))
 }
 
 /// How it is judged that a try took too long.
 pub(crate) const LATE: Judgement = Judgement::failure(FailurePoint::Late, "http_response_timeout");
 
 /// Waits until an endpoint has a slot. Dropped, it leaves its place at once.
-async fn wait<C: Connect>(session: &mut Session<C>) -> Result<At<C::Service>, Error> {
-    let turned_away = |session: &Session<C>, refused: Refused| {
+async fn wait<S: Clone + Send + 'static>(session: &mut Session<S>) -> Result<At<S>, Error> {
+    let turned_away = |session: &Session<S>, refused: Refused| {
         session.shed();
         Error::shed(refused)
     };
@@ -182,7 +201,7 @@ async fn wait<C: Connect>(session: &mut Session<C>) -> Result<At<C::Service>, Er
         Ok(waiting) => waiting,
         Err(refused) => return Err(turned_away(session, refused)),
     };
-    let queue = session.cluster.shared.settings.queue;
+    let queue = session.settings().queue;
     let most = queue.map_or(evenkeel_core::Nanos(0), |queue| queue.timeout);
     let mut late = Box::pin(tokio::time::sleep(duration(most)));
     loop {

@@ -9,9 +9,8 @@ use tokio::time::Sleep;
 use tower_service::Service;
 
 use crate::clock::duration;
-use crate::connect::Connect;
 use crate::lease::CallLease;
-use crate::long::{Boxed, LATE, Late, Sent};
+use crate::long::{Boxed, LATE, Sent};
 use crate::rules::Rules;
 use crate::session::{At, Session};
 
@@ -29,10 +28,9 @@ struct Runner<S: Service<Req>, Req> {
 }
 
 /// The tries that run beside each other.
-pub(crate) struct Race<S: Service<Req>, Req> {
+pub(crate) struct Race<S: Service<Req>, Req, Kept> {
     runners: Vec<Runner<S, Req>>,
-    copy: Option<Req>,
-    idempotent: bool,
+    kept: Option<Kept>,
     hedge: Option<Pin<Box<Sleep>>>,
 }
 
@@ -43,37 +41,34 @@ enum Event<S: Service<Req>, Req> {
     Hedge,
 }
 
-impl<S, Req> Race<S, Req>
+impl<S, Req, Kept> Race<S, Req, Kept>
 where
-    S: Service<Req> + Send + 'static,
+    S: Service<Req> + Clone + Send + 'static,
     S::Future: Send,
     S::Response: Send,
     S::Error: Send,
     Req: Send + 'static,
 {
-    pub(crate) fn new<C, R>(session: &Session<C>, rules: &R, at: At<S>, call: Req) -> Self
+    pub(crate) fn new<R>(session: &Session<S>, rules: &R, at: At<S>, call: Req) -> Self
     where
-        C: Connect<Service = S>,
-        R: Rules<Req, S::Response, S::Error>,
+        R: Rules<Req, S::Response, S::Error, Kept = Kept>,
     {
-        let settings = &session.cluster.shared.settings;
-        let idempotent = rules.is_idempotent(&call);
-        let copy = settings.repeats().then(|| rules.copy(&call)).flatten();
-        let may_hedge = idempotent && copy.is_some();
+        let settings = session.settings();
+        let kept = settings.repeats().then(|| rules.keep(&call)).flatten();
+        let may_hedge = kept.is_some() && rules.is_idempotent(&call);
         let hedge = settings.retry.hedge_after.filter(|_| may_hedge);
         let mut race = Self {
             runners: Vec::with_capacity(2),
-            copy,
-            idempotent,
+            kept,
             hedge: hedge.map(|after| Box::pin(tokio::time::sleep(duration(after)))),
         };
         race.start(session, at, call);
         race
     }
 
-    fn start<C: Connect>(&mut self, session: &Session<C>, at: At<S>, call: Req) {
+    fn start(&mut self, session: &Session<S>, at: At<S>, call: Req) {
         let At { mut service, lease } = at;
-        let most = session.cluster.shared.settings.retry.per_try_timeout;
+        let most = session.settings().retry.per_try_timeout;
         let late = most.map(|most| Box::pin(tokio::time::sleep(duration(most))));
         let future = Box::pin(async move {
             match poll_fn(|cx| service.poll_ready(cx)).await {
@@ -90,21 +85,20 @@ where
 
     /// Runs until one of them has an answer that is good enough, or all have ended. Those that are behind then
     /// are cancelled, and nobody is blamed.
-    pub(crate) async fn run<C, R>(
+    pub(crate) async fn run<R>(
         mut self,
-        session: &mut Session<C>,
+        session: &mut Session<S>,
         rules: &R,
-    ) -> Result<Sent<S::Response, S::Error, Req>, Late<Req>>
+    ) -> Sent<S::Response, S::Error, Req, Kept>
     where
-        C: Connect<Service = S>,
-        R: Rules<Req, S::Response, S::Error>,
+        R: Rules<Req, S::Response, S::Error, Kept = Kept>,
     {
         loop {
             match poll_fn(|cx| self.poll_event(cx)).await {
                 Event::Hedge => {
                     self.hedge = None;
-                    let copy = self.copy.as_ref().and_then(|call| rules.copy(call));
-                    if let Some(call) = copy
+                    let again = self.kept.as_ref().and_then(|kept| rules.again(kept));
+                    if let Some(call) = again
                         && let Some(at) = session.another()
                     {
                         session.hedged();
@@ -114,21 +108,13 @@ where
                 Event::Late(place) => {
                     let lease = self.runners.swap_remove(place).lease;
                     if self.runners.is_empty() {
-                        let Self {
-                            copy, idempotent, ..
-                        } = self;
-                        return Err(Late {
-                            copy,
-                            idempotent,
-                            lease,
-                        });
+                        return self.sent(None, None, lease);
                     }
                     lease.fail(&LATE);
                 }
                 Event::Ended(place, (ended, back)) => {
                     let lease = self.runners.swap_remove(place).lease;
-                    let retry = &session.cluster.shared.settings.retry;
-                    let judgement = rules.judge(ended.as_ref(), retry);
+                    let judgement = rules.judge(ended.as_ref(), &session.settings().retry);
                     let is_behind =
                         judgement.outcome != Outcome::Success && judgement.failed_at.is_some();
                     if is_behind && !self.runners.is_empty() {
@@ -136,18 +122,24 @@ where
                         lease.fail(&judgement);
                         continue;
                     }
-                    let Self {
-                        copy, idempotent, ..
-                    } = self;
-                    return Ok(Sent {
-                        ended,
-                        back,
-                        copy,
-                        idempotent,
-                        lease,
-                    });
+                    return self.sent(Some(ended), back, lease);
                 }
             }
+        }
+    }
+
+    fn sent(
+        self,
+        ended: Option<Result<S::Response, S::Error>>,
+        back: Option<Req>,
+        lease: CallLease,
+    ) -> Sent<S::Response, S::Error, Req, Kept> {
+        let kept = self.kept;
+        Sent {
+            ended,
+            back,
+            kept,
+            lease,
         }
     }
 

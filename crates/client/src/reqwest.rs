@@ -176,6 +176,7 @@ pub struct Reqwest;
 
 impl Rules<Request, Response, ReqwestError> for Reqwest {
     type Answer = Response;
+    type Kept = Request;
 
     fn request_id<'r>(&self, call: &'r Request) -> Option<&'r str> {
         call.headers().get("x-request-id")?.to_str().ok()
@@ -185,8 +186,13 @@ impl Rules<Request, Response, ReqwestError> for Reqwest {
         is_idempotent(call.method())
     }
 
-    fn copy(&self, call: &Request) -> Option<Request> {
+    fn keep(&self, call: &Request) -> Option<Request> {
+        // What was not sent is not given back by reqwest, so calls that are not idempotent are kept too.
         call.try_clone()
+    }
+
+    fn again(&self, kept: &Request) -> Option<Request> {
+        kept.try_clone()
     }
 
     fn judge(&self, ended: Result<&Response, &ReqwestError>, retry: &RetryRules) -> Judgement {

@@ -1,29 +1,21 @@
 //! One call: where it has been, and whether it may go elsewhere.
 
+use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use evenkeel_core::{
-    Ask, NoEndpoint, PickContext, Priority, Receipt, Refused, Repeatable, ShedReason, Slot, Waiting,
+    Ask, NoEndpoint, PickContext, Priority, Receipt, Refused, ShedReason, Slot, Waiting,
 };
 
 use crate::clock;
-use crate::cluster::Inner;
-use crate::connect::Connect;
 use crate::counters::Counted;
 use crate::lease::CallLease;
-use crate::local::Chosen;
-use crate::rules::Judgement;
-use crate::trail::Trail;
-
-/// One call, over all of its tries.
-pub(crate) struct Session<C: Connect> {
-    pub(crate) cluster: Arc<Inner<C>>,
-    ctx: PickContext,
-    pub(crate) priority: Priority,
-    trail: Option<Arc<Trail>>,
-    /// Why there is no other endpoint.
-    nobody: Option<NoEndpoint>,
-}
+use crate::local::{self, Chosen, Entrance};
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::trail::{Mark, Trail};
+use crate::view::LocalView;
 
 /// An endpoint that a call goes to.
 pub(crate) struct At<S> {
@@ -31,33 +23,140 @@ pub(crate) struct At<S> {
     pub(crate) lease: CallLease,
 }
 
-impl<C: Connect> Session<C> {
-    pub(crate) fn new(
-        cluster: Arc<Inner<C>>,
-        key: Option<u64>,
-        priority: Priority,
-        trail: Option<Arc<Trail>>,
-    ) -> Self {
+/// Chooses the first endpoint of a call. Most calls need no other, and so no [`Session`].
+#[inline]
+pub(crate) fn first<S: Clone + Send + 'static>(
+    cluster: &impl Entrance<S>,
+    key: Option<u64>,
+    trail: Option<&Arc<Trail>>,
+) -> Result<At<S>, NoEndpoint> {
+    let ctx = PickContext {
+        now: clock::now(),
+        key,
+        ..PickContext::default()
+    };
+    choose(cluster, &ctx, true, trail)
+}
+
+#[inline]
+fn choose<S: Clone + Send + 'static>(
+    cluster: &impl Entrance<S>,
+    ctx: &PickContext,
+    is_first: bool,
+    trail: Option<&Arc<Trail>>,
+) -> Result<At<S>, NoEndpoint> {
+    if let Some(trail) = trail {
+        return choose_traced(cluster, ctx, is_first, trail);
+    }
+    let chosen = local::choose(cluster, ctx, is_first, None)?;
+    Ok(begin(chosen, None))
+}
+
+#[cold]
+fn choose_traced<S: Clone + Send + 'static>(
+    cluster: &impl Entrance<S>,
+    ctx: &PickContext,
+    is_first: bool,
+    trail: &Arc<Trail>,
+) -> Result<At<S>, NoEndpoint> {
+    let mut receipt = Receipt::default();
+    let chosen = local::choose(cluster, ctx, is_first, Some(&mut receipt));
+    let took = clock::now().since(ctx.now);
+    match chosen {
+        Ok(chosen) => {
+            let view = Arc::clone(&chosen.lease.holder().view);
+            let mark = trail.push(view, receipt, ctx.now, took.0);
+            Ok(begin(chosen, Some(mark)))
+        }
+        Err(why) => {
+            let view = Arc::clone(&local::view(cluster).view);
+            // It may have changed since; then it is no receipt of this one.
+            if view.snapshot.generation() == receipt.generation {
+                trail.push(view, receipt, ctx.now, took.0);
+            }
+            Err(why)
+        }
+    }
+}
+
+#[inline]
+fn begin<S>(chosen: Chosen<S>, mark: Option<Mark>) -> At<S> {
+    let Chosen { lease, service } = chosen;
+    let lease = CallLease::new(lease, mark);
+    At { service, lease }
+}
+
+/// What is known of a call when it begins.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) key: Option<u64>,
+    pub(crate) priority: Priority,
+    pub(crate) trail: Option<Arc<Trail>>,
+}
+
+/// One call, over all of its tries.
+pub(crate) struct Session<S> {
+    cluster: Arc<LocalView>,
+    ctx: PickContext,
+    pub(crate) priority: Priority,
+    trail: Option<Arc<Trail>>,
+    /// Why there is no other endpoint.
+    nobody: Option<NoEndpoint>,
+    /// Has the cluster looked after for as long as the call takes.
+    _owner: Option<Arc<dyn Any + Send + Sync>>,
+    services: PhantomData<fn() -> S>,
+}
+
+impl<S: Clone + Send + 'static> Session<S> {
+    pub(crate) fn new(cluster: Arc<LocalView>, asked: Asked) -> Self {
+        let Asked {
+            key,
+            priority,
+            trail,
+        } = asked;
+        let ctx = PickContext {
+            key,
+            ..PickContext::default()
+        };
         Self {
             cluster,
-            ctx: PickContext {
-                key,
-                ..PickContext::default()
-            },
+            ctx,
             priority,
             trail,
             nobody: None,
+            _owner: None,
+            services: PhantomData,
         }
+    }
+
+    /// Of a call that has been to its first endpoint.
+    pub(crate) fn resume(lease: &CallLease, asked: Asked) -> Self {
+        let mut session = Self::new(Arc::clone(lease.cluster()), asked);
+        session.note(lease);
+        session
+    }
+
+    /// Has the cluster looked after until the call has ended.
+    pub(crate) fn owned_by(mut self, owner: Arc<dyn Any + Send + Sync>) -> Self {
+        self._owner = Some(owner);
+        self
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.cluster.view.shared
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        self.cluster.settings()
     }
 
     /// Whether it waits when all endpoints are full.
     pub(crate) fn has_queue(&self) -> bool {
-        self.cluster.shared.settings.queue.is_some()
+        self.settings().queue.is_some()
     }
 
     /// Chooses the first endpoint.
-    #[inline]
-    pub(crate) fn first(&mut self) -> Result<At<C::Service>, NoEndpoint> {
+    pub(crate) fn first(&mut self) -> Result<At<S>, NoEndpoint> {
         self.choose(true)
     }
 
@@ -71,18 +170,12 @@ impl<C: Connect> Session<C> {
         self.nobody
     }
 
-    /// Whether a call may be sent to another endpoint after it ended so.
-    pub(crate) fn may_repeat(&self, judgement: &Judgement, what: Repeatable) -> bool {
-        let rules = &self.cluster.shared.settings.retry;
-        judgement.failed_at.is_some_and(|at| rules.allow(at, what))
-    }
-
     /// Chooses another endpoint, if there is one and the budget has a retry left.
     ///
     /// The budget comes first: a choice that is not carried out would upset the strategy's order. A choice that
     /// finds nobody is not paid for.
-    pub(crate) fn another(&mut self) -> Option<At<C::Service>> {
-        let view = self.cluster.view();
+    pub(crate) fn another(&mut self) -> Option<At<S>> {
+        let view = local::view::<S>(&*self.cluster);
         if self.tries() >= view.view.retry().attempts {
             return None;
         }
@@ -96,7 +189,7 @@ impl<C: Connect> Session<C> {
             return None;
         }
         let now = clock::now();
-        if !self.cluster.shared.spend_retry(now) {
+        if !self.shared().spend_retry(now) {
             view.counters.count(Counted::OverBudget);
             return None;
         }
@@ -107,7 +200,7 @@ impl<C: Connect> Session<C> {
             }
             Err(why) => {
                 self.forget();
-                self.cluster.shared.give_back_retry(now);
+                self.shared().give_back_retry(now);
                 self.nobody = Some(why);
                 None
             }
@@ -118,17 +211,17 @@ impl<C: Connect> Session<C> {
     pub(crate) fn spend_to_wait(&self) -> bool {
         self.nobody == Some(NoEndpoint::AllFull)
             && self.has_queue()
-            && self.cluster.shared.spend_retry(clock::now())
+            && self.shared().spend_retry(clock::now())
     }
 
     /// Takes a place among those who wait.
     pub(crate) fn enter(&self) -> Result<Waiting, Refused> {
-        let shared = &self.cluster.shared;
-        let Some(queue) = shared.settings.queue else {
+        let Some(queue) = self.settings().queue else {
             let reason = ShedReason::Capacity;
             return Err(Refused { reason, wait: None });
         };
         let now = clock::now();
+        let shared = self.shared();
         let waiting = shared
             .room
             .enter(self.ask(), self.priority, now + queue.timeout, now)?;
@@ -148,71 +241,51 @@ impl<C: Connect> Session<C> {
     }
 
     /// Looks for a slot once more. The look before is forgotten: nothing came of it.
-    pub(crate) fn look_again(&mut self) -> Result<At<C::Service>, NoEndpoint> {
+    pub(crate) fn look_again(&mut self) -> Result<At<S>, NoEndpoint> {
         self.forget();
         self.choose(false)
     }
 
     /// Takes a slot that was handed over, if the call may have it.
-    pub(crate) fn bind(&mut self, slot: Slot) -> Result<At<C::Service>, Slot> {
+    pub(crate) fn bind(&mut self, slot: Slot) -> Result<At<S>, Slot> {
         self.ctx.now = clock::now();
         let mut receipt = self.trail.as_ref().map(|_| Receipt::default());
-        let chosen = self.cluster.bind(&self.ctx, slot, receipt.as_mut())?;
+        let chosen = local::bind::<S>(&*self.cluster, &self.ctx, slot, receipt.as_mut())?;
         self.forget();
-        Ok(self.begin(chosen, receipt))
+        let mark = self.trail.as_ref().zip(receipt).map(|(trail, receipt)| {
+            let took = clock::now().since(self.ctx.now);
+            let view = Arc::clone(&chosen.lease.holder().view);
+            trail.push(view, receipt, self.ctx.now, took.0)
+        });
+        let at = begin(chosen, mark);
+        self.note(&at.lease);
+        Ok(at)
     }
 
     /// Counts that it was turned away.
     pub(crate) fn shed(&self) {
-        self.cluster.view().counters.count(Counted::Shed);
+        local::view::<S>(&*self.cluster)
+            .counters
+            .count(Counted::Shed);
     }
 
     /// Counts a second try beside a slow first one.
     pub(crate) fn hedged(&self) {
-        self.cluster.view().counters.count(Counted::Hedge);
+        local::view::<S>(&*self.cluster)
+            .counters
+            .count(Counted::Hedge);
     }
 
-    #[inline]
-    fn choose(&mut self, is_first: bool) -> Result<At<C::Service>, NoEndpoint> {
+    fn choose(&mut self, is_first: bool) -> Result<At<S>, NoEndpoint> {
         self.ctx.now = clock::now();
-        if self.trail.is_some() {
-            return self.choose_traced(is_first);
-        }
-        let chosen = self.cluster.choose(&self.ctx, is_first, None)?;
-        Ok(self.begin(chosen, None))
+        let at = choose(&*self.cluster, &self.ctx, is_first, self.trail.as_ref())?;
+        self.note(&at.lease);
+        Ok(at)
     }
 
-    #[cold]
-    fn choose_traced(&mut self, is_first: bool) -> Result<At<C::Service>, NoEndpoint> {
-        let mut receipt = Receipt::default();
-        let chosen = self.cluster.choose(&self.ctx, is_first, Some(&mut receipt));
-        match chosen {
-            Ok(chosen) => Ok(self.begin(chosen, Some(receipt))),
-            Err(why) => {
-                let view = Arc::clone(&self.cluster.view().view);
-                // It may have changed since; then it is no receipt of this one.
-                if let Some(trail) = &self.trail
-                    && view.snapshot.generation() == receipt.generation
-                {
-                    let took = clock::now().since(self.ctx.now);
-                    trail.push(view, receipt, self.ctx.now, took.0);
-                }
-                Err(why)
-            }
-        }
-    }
-
-    #[inline]
-    fn begin(&mut self, chosen: Chosen<C::Service>, receipt: Option<Receipt>) -> At<C::Service> {
-        let Chosen { lease, service } = chosen;
-        self.ctx.attempts.push(lease.state().serial());
-        let mark = self.trail.as_ref().zip(receipt).map(|(trail, receipt)| {
-            let took = clock::now().since(self.ctx.now);
-            let view = Arc::clone(&lease.holder().view);
-            trail.push(view, receipt, self.ctx.now, took.0)
-        });
-        let lease = CallLease::new(lease, mark);
-        At { service, lease }
+    /// Notes that the call has been to an endpoint.
+    fn note(&mut self, lease: &CallLease) {
+        self.ctx.attempts.push(lease.serial());
     }
 
     fn forget(&self) {

@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     budget: RetryBudget,
     seed: u64,
     pickers: AtomicU32,
+    /// The strategy in force chooses by keys.
+    keyed: AtomicBool,
     /// An endpoint has failed so often in a row that somebody should look.
     accused: AtomicBool,
     ended: AtomicBool,
@@ -60,6 +62,7 @@ impl Shared {
             budget: RetryBudget::new(settings.budget),
             seed: settings.seed.unwrap_or_else(random),
             pickers: AtomicU32::new(0),
+            keyed: AtomicBool::new(false),
             accused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             registry: Mutex::default(),
@@ -78,6 +81,16 @@ impl Shared {
             root: self.seed,
             picker: self.pickers.fetch_add(1, Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn set_keyed(&self, keyed: bool) {
+        self.keyed.store(keyed, Ordering::Relaxed);
+    }
+
+    /// Whether the strategy in force chooses by keys.
+    #[inline]
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.keyed.load(Ordering::Relaxed)
     }
 
     /// Takes a retry from the budget; a lock, on a path that is not that of most calls.
@@ -124,16 +137,16 @@ impl Shared {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// A thread's counters for the cluster.
+    /// This thread's counters for the cluster.
     pub(crate) fn count_thread(&self) -> Arc<ThreadCounters> {
         let counters = Arc::new(ThreadCounters::new(&self.settings.budget));
         self.registry().threads.push(Arc::clone(&counters));
         counters
     }
 
-    /// A thread's counters for an endpoint.
+    /// This thread's counters for an endpoint.
     pub(crate) fn count_endpoint(&self, id: &Arc<str>) -> Arc<EndpointCounters> {
-        let counters = Arc::<EndpointCounters>::default();
+        let counters = Arc::new(EndpointCounters::new());
         let mut registry = self.registry();
         let series = registry.endpoints.entry(Arc::clone(id)).or_default();
         series.threads.push(Arc::clone(&counters));

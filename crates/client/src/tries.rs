@@ -3,14 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use evenkeel_core::hash::Algorithm;
-use evenkeel_core::hash::Hasher;
 use evenkeel_core::{Endpoint, NoEndpoint, Outcome, Priority};
 
 use crate::cluster::Cluster;
 use crate::connect::Connect;
 use crate::lease::CallLease;
-use crate::session::{self, Session};
+use crate::local;
+use crate::session::{self, Asked, Session};
 use crate::trail::Trail;
 
 /// The tries of one call: which endpoints it has been to, and whether there is another one.
@@ -38,7 +37,7 @@ use crate::trail::Trail;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Tries<C: Connect> {
-    session: Session<C>,
+    session: Session<C::Service>,
 }
 
 impl<C: Connect> Cluster<C> {
@@ -55,13 +54,16 @@ impl<C: Connect> Cluster<C> {
     }
 
     fn tries_with(&self, key: Option<&[u8]>, priority: Priority) -> Tries<C> {
-        let inner = Arc::clone(&self.inner);
-        let hasher = inner.shared.settings.strategy.hasher();
-        let hasher = hasher.unwrap_or_else(|| Hasher::new(Algorithm::Xxh3, 0));
-        let trail = Trail::of(&inner.shared, || None);
-        let key = key.map(|key| hasher.hash(key));
+        let local = local::view(&*self.inner);
+        let hasher = local.view.hasher();
+        let asked = Asked {
+            key: key.zip(hasher).map(|(key, hasher)| hasher.hash(key)),
+            priority,
+            trail: Trail::of(&self.inner.shared, || None),
+        };
+        let session = Session::new(local, asked);
         Tries {
-            session: Session::new(inner, key, priority, trail),
+            session: session.owned_by(Arc::clone(&self.inner) as Arc<_>),
         }
     }
 }

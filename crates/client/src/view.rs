@@ -1,10 +1,15 @@
 //! A cluster as calls see it.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use evenkeel_core::{Endpoint, Nanos, Outcome, RequestWindow, RetryRules, Snapshot, unpoisoned};
+use evenkeel_core::hash::Hasher;
+use evenkeel_core::{
+    Endpoint, Nanos, Outcome, Published, RequestWindow, RetryRules, Snapshot, unpoisoned,
+};
 
 use crate::counters::{EndpointCounters, ThreadCounters};
+use crate::settings::Settings;
 use crate::shared::Shared;
 
 /// One published version of a cluster.
@@ -19,6 +24,11 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn retry(&self) -> &RetryRules {
         &self.shared.settings.retry
+    }
+
+    /// How keys are hashed, if endpoints are chosen by keys.
+    pub(crate) fn hasher(&self) -> Option<Hasher> {
+        self.snapshot.strategy().hasher()
     }
 }
 
@@ -49,6 +59,8 @@ pub(crate) struct LocalView {
     /// Of this thread, in the order of the snapshot.
     pub(crate) endpoints: Box<[Arc<EndpointCounters>]>,
     pub(crate) counters: Arc<ThreadCounters>,
+    /// The cluster's `Published<Version<S>>`, for calls that go on in another thread.
+    pub(crate) published: Arc<dyn Any + Send + Sync>,
 }
 
 impl AsRef<Snapshot> for LocalView {
@@ -58,13 +70,58 @@ impl AsRef<Snapshot> for LocalView {
 }
 
 impl LocalView {
+    /// What a thread begins with.
+    pub(crate) fn new<S: Send + 'static>(
+        version: &Version<S>,
+        counters: Arc<ThreadCounters>,
+        published: Arc<Published<Version<S>>>,
+    ) -> Self {
+        Self::with_known(version, counters, published, |_| None)
+    }
+
+    /// The same thread's with another version; it goes on counting where it counted.
+    pub(crate) fn renewed<S>(&self, version: &Version<S>) -> Self {
+        let known = |id: &str| {
+            let listed = self.view.snapshot.endpoints();
+            let at = listed.binary_search_by(|endpoint| endpoint.id().cmp(id));
+            Some(Arc::clone(&self.endpoints[at.ok()?]))
+        };
+        let (counters, published) = (Arc::clone(&self.counters), Arc::clone(&self.published));
+        Self::with_known(version, counters, published, known)
+    }
+
+    fn with_known<S>(
+        version: &Version<S>,
+        counters: Arc<ThreadCounters>,
+        published: Arc<dyn Any + Send + Sync>,
+        known: impl Fn(&str) -> Option<Arc<EndpointCounters>>,
+    ) -> Self {
+        let view = Arc::clone(&version.view);
+        let endpoints = view.snapshot.endpoints().iter();
+        let endpoints = endpoints.map(|endpoint| {
+            known(endpoint.id())
+                .unwrap_or_else(|| view.shared.count_endpoint(&endpoint.shared_id()))
+        });
+        Self {
+            endpoints: endpoints.collect(),
+            view,
+            counters,
+            published,
+        }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.view.shared.settings
+    }
+
     pub(crate) fn endpoint(&self, index: usize) -> &Endpoint {
         self.view.snapshot.endpoint(index)
     }
 
     /// Counts how a call ended at the endpoint of a place.
+    #[inline]
     pub(crate) fn count(&self, index: usize, outcome: Outcome, took: Nanos) {
-        let outlier = &self.view.shared.settings.health.outlier;
+        let outlier = &self.settings().health.outlier;
         let is_timed = outlier.is_some_and(|outlier| outlier.latency_factor.is_some());
         self.endpoints[index].count(outcome, took, is_timed);
     }

@@ -182,15 +182,22 @@ impl Admin {
 /// What all pickers must see at once lives here, on cache lines that no other endpoint shares:
 /// whoever chooses among others never waits for this one.
 #[derive(Debug)]
+#[repr(C, align(128))]
 pub struct EndpointState {
+    /// On one line with all that the end of a request writes: that line has to come for the count anyway.
     in_flight: InFlight,
     latency: PeakEwma,
-    /// Failures since the last success: beside the latency, which every success writes anyway.
+    /// Failures since the last success.
     failures_in_row: AtomicU32,
     serial: Serial,
-    /// Written under a strategy that goes by it; what else is on this line is written then too.
-    at_load: LatencyAtLoad,
+    /// On a line of its own, written under a strategy that goes by it.
+    at_load: Apart<LatencyAtLoad>,
 }
+
+/// Begins a pair of cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
 
 impl EndpointState {
     pub(crate) fn new(serial: Serial) -> Self {
@@ -199,7 +206,7 @@ impl EndpointState {
             latency: PeakEwma::default(),
             failures_in_row: AtomicU32::new(0),
             serial,
-            at_load: LatencyAtLoad::default(),
+            at_load: Apart::default(),
         }
     }
 
@@ -226,7 +233,7 @@ impl EndpointState {
     #[inline]
     #[must_use]
     pub fn latency_at_load(&self) -> &LatencyAtLoad {
-        &self.at_load
+        &self.at_load.0
     }
 
     /// Failures since the last success.
@@ -253,7 +260,7 @@ impl EndpointState {
     pub fn remember(&self) -> EndpointMemory {
         EndpointMemory {
             latency: self.latency.word(),
-            at_load: self.at_load.words().to_vec(),
+            at_load: self.at_load.0.words().to_vec(),
             failures_in_row: self.failures_in_row(),
         }
     }
@@ -261,7 +268,7 @@ impl EndpointState {
     /// Goes on with what was remembered. What is in flight is that of this process.
     pub fn recall(&self, memory: &EndpointMemory) {
         self.latency.set_word(memory.latency);
-        self.at_load.set_words(&memory.at_load);
+        self.at_load.0.set_words(&memory.at_load);
         self.failures_in_row
             .store(memory.failures_in_row, Ordering::Relaxed);
     }
@@ -270,7 +277,7 @@ impl EndpointState {
     pub(crate) fn start_anew(&self) {
         self.in_flight.forgive();
         self.latency.forget();
-        self.at_load.forget();
+        self.at_load.0.forget();
         self.forget_failures_in_row();
     }
 }

@@ -117,8 +117,8 @@ fn round(runs: &mut [Run]) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// Measures and prints a table.
-pub(crate) fn run(rounds: usize) -> Result<()> {
+/// Measures and prints a table: of those whose names contain `only`, if that is given.
+pub(crate) fn run(rounds: usize, only: Option<&str>) -> Result<()> {
     println!(
         "{:<34} {:>9} {:>7} {:>9} {:>9}",
         "system", "endpoints", "threads", "ns", "best ns"
@@ -145,6 +145,7 @@ pub(crate) fn run(rounds: usize) -> Result<()> {
                     evenkeel("round_robin", endpoints, threads),
                 ),
             ];
+            contenders.retain(|(name, _)| only.is_none_or(|only| name.contains(only)));
             let mut times = vec![Vec::new(); contenders.len()];
             for at in 0..=rounds {
                 for ((_, runs), times) in contenders.iter_mut().zip(&mut times) {

@@ -21,6 +21,9 @@ enum What {
         /// Rounds of 100,000 calls for each contender
         #[arg(long, default_value_t = 15)]
         rounds: usize,
+        /// Only those whose names contain this: for counting instructions
+        #[arg(long)]
+        only: Option<String>,
     },
     /// A call to a real server beside bare hyper, in microseconds of CPU
     Wire {
@@ -44,7 +47,7 @@ enum What {
 
 fn main() -> Result<()> {
     match Arguments::parse().what {
-        What::Cost { rounds } => cost::run(rounds),
+        What::Cost { rounds, only } => cost::run(rounds, only.as_deref()),
         What::Wire {
             calls,
             rounds,

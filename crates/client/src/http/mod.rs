@@ -194,7 +194,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         match &self.0 {
-            Kind::One(pool) => Box::pin(one::call(Arc::clone(pool), request)),
+            Kind::One(pool) => one::call(pool, request),
             Kind::Two(shared) => Box::pin(two::call(Arc::clone(shared), request)),
         }
     }
@@ -226,10 +226,14 @@ impl Target {
     }
 
     /// Makes a request one that HTTP/1.1 can carry: a path, and a field for the host.
-    fn prepare_one<B>(&self, request: &mut Request<B>) {
+    fn prepare_one<B>(&self, request: &mut Request<B>) -> Prepared {
+        let mut prepared = Prepared::AsItWas;
         if !request.headers().contains_key(HOST) {
             let named = request.uri().authority().map(Authority::as_str);
             let named = named.and_then(|named| HeaderValue::from_str(named).ok());
+            if named.is_none() {
+                prepared = Prepared::Host;
+            }
             if let Some(host) = named.or_else(|| self.host.clone()) {
                 request.headers_mut().insert(HOST, host);
             }
@@ -239,11 +243,14 @@ impl Target {
             *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
         }
         *request.version_mut() = http::Version::HTTP_11;
+        prepared
     }
 
     /// Makes a request one that HTTP/2 can carry: with an authority.
-    fn prepare_two<B>(&self, request: &mut Request<B>) {
+    fn prepare_two<B>(&self, request: &mut Request<B>) -> Prepared {
+        let mut prepared = Prepared::AsItWas;
         if request.uri().authority().is_none() {
+            prepared = Prepared::Authority;
             let mut parts = request.uri().clone().into_parts();
             parts.scheme = Some(Scheme::HTTP);
             parts.authority = self.authority.clone();
@@ -252,5 +259,31 @@ impl Target {
             }
         }
         *request.version_mut() = http::Version::HTTP_2;
+        prepared
+    }
+}
+
+/// Where a request was given the name of this endpoint, which is not that of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prepared {
+    AsItWas,
+    Host,
+    Authority,
+}
+
+impl Prepared {
+    /// A request that comes back unsent, without that name.
+    fn undo<B>(self, mut request: Request<B>) -> Request<B> {
+        match self {
+            Self::AsItWas => {}
+            Self::Host => {
+                request.headers_mut().remove(HOST);
+            }
+            Self::Authority => {
+                let path = request.uri().path_and_query().cloned();
+                *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
+            }
+        }
+        request
     }
 }

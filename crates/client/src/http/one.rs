@@ -1,21 +1,28 @@
 //! Connections of HTTP/1.1, kept for the next calls.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, ready};
 
 use evenkeel_core::{Nanos, unpoisoned};
 use http::{Request, Response};
 use http_body::Body;
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use pin_project_lite::pin_project;
 
-use super::Target;
 use super::error::HttpError;
 use super::pooled::PooledBody;
+use super::{Prepared, Target};
 use crate::clock;
 use crate::error::BoxError;
+use crate::long::Boxed;
 
 /// The connections to an endpoint that carry no call.
 pub(super) struct Pool<B> {
@@ -46,8 +53,8 @@ impl<B> Pool<B> {
     }
 
     /// The connection that was used last, if it is still open and has not idled too long.
-    fn take(&self) -> Option<SendRequest<B>> {
-        let oldest = clock::now().since(Nanos::from(self.target.options.idle_timeout));
+    fn take(&self, now: Nanos) -> Option<SendRequest<B>> {
+        let oldest = now.since(Nanos::from(self.target.options.idle_timeout));
         let mut idle = self.idle();
         while let Some(last) = idle.pop_back() {
             if last.since < oldest {
@@ -86,36 +93,111 @@ impl<B> Pool<B> {
     }
 }
 
+/// What comes of a request.
+type Answered<B> = Result<Response<PooledBody<B>>, HttpError<B>>;
+
 /// Sends a request on a kept connection, or on a new one.
-pub(super) async fn call<B>(
-    pool: Arc<Pool<B>>,
-    mut request: Request<B>,
-) -> Result<Response<PooledBody<B>>, HttpError<B>>
+pub(super) fn call<B>(pool: &Arc<Pool<B>>, mut request: Request<B>) -> Boxed<Answered<B>>
 where
     B: Body + Send + 'static + Unpin,
     B::Data: Send,
     B::Error: Into<BoxError>,
 {
-    pool.target.prepare_one(&mut request);
+    let prepared = pool.target.prepare_one(&mut request);
+    let pool = Arc::clone(pool);
+    // The choice of this endpoint was timed just now.
+    match pool.take(clock::lately()) {
+        // At once: what need not be put anywhere is not moved.
+        Some(mut kept) if kept.is_ready() => {
+            let sent = kept.try_send_request(request);
+            Box::pin(Sending {
+                sent,
+                way: Some((kept, pool)),
+                prepared,
+                again: None,
+            })
+        }
+        kept => Box::pin(send(pool, request, prepared, kept)),
+    }
+}
+
+pin_project! {
+    /// A request that was sent on a kept connection. Small, since each call has one: a block that waits would have room for
+    /// all that may become of it.
+    struct Sending<B, F> {
+        #[pin]
+        sent: F,
+        way: Option<(SendRequest<B>, Arc<Pool<B>>)>,
+        prepared: Prepared,
+        again: Option<Boxed<Answered<B>>>,
+    }
+}
+
+impl<B, F> Future for Sending<B, F>
+where
+    B: Body + Send + 'static + Unpin,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+    F: Future<Output = Result<Response<Incoming>, TrySendError<Request<B>>>>,
+{
+    type Output = Answered<B>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered<B>> {
+        let this = self.project();
+        if let Some(again) = this.again {
+            return again.as_mut().poll(cx);
+        }
+        let answer = ready!(this.sent.poll(cx));
+        let (kept, pool) = this.way.take().expect("polled until it is ready");
+        match answer {
+            Ok(answer) => Poll::Ready(Ok(answer.map(|body| PooledBody::one(body, kept, pool)))),
+            Err(mut error) => match error.take_message() {
+                // It died before it took the request: others may have, too.
+                Some(unsent) => {
+                    let again =
+                        this.again
+                            .insert(Box::pin(send(pool, unsent, *this.prepared, None)));
+                    again.as_mut().poll(cx)
+                }
+                None => Poll::Ready(Err(HttpError::broken(error.into_error(), None))),
+            },
+        }
+    }
+}
+
+/// Sends a request on the first connection that takes it.
+async fn send<B>(
+    pool: Arc<Pool<B>>,
+    mut request: Request<B>,
+    prepared: Prepared,
+    mut kept: Option<SendRequest<B>>,
+) -> Answered<B>
+where
+    B: Body + Send + 'static + Unpin,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
     loop {
-        let kept = pool.take();
-        let is_new = kept.is_none();
-        let mut sender = match kept {
+        let candidate = kept.take().or_else(|| pool.take(clock::now()));
+        let is_new = candidate.is_none();
+        let mut sender = match candidate {
             Some(mut kept) => match kept.ready().await {
                 Ok(()) => kept,
                 Err(_) => continue,
             },
             None => match connect(&pool.target).await {
                 Ok(sender) => sender,
-                Err(error) => return Err(HttpError::connect(error, request)),
+                Err(error) => return Err(HttpError::connect(error, prepared.undo(request))),
             },
         };
         match sender.try_send_request(request).await {
             Ok(answer) => return Ok(answer.map(|body| PooledBody::one(body, sender, pool))),
             Err(mut error) => match error.take_message() {
-                // It died before it took the request: others may have, too.
                 Some(unsent) if !is_new => request = unsent,
-                unsent => return Err(HttpError::broken(error.into_error(), unsent)),
+                unsent => {
+                    let unsent = unsent.map(|unsent| prepared.undo(unsent));
+                    return Err(HttpError::broken(error.into_error(), unsent));
+                }
             },
         }
     }

@@ -66,7 +66,7 @@ where
     B::Data: Send,
     B::Error: Into<BoxError>,
 {
-    shared.target.prepare_two(&mut request);
+    let prepared = shared.target.prepare_two(&mut request);
     let mut is_new = false;
     loop {
         let mut sender = match shared.open() {
@@ -75,7 +75,7 @@ where
                 is_new = true;
                 match connect(&shared).await {
                     Ok(sender) => sender,
-                    Err(error) => return Err(HttpError::connect(error, request)),
+                    Err(error) => return Err(HttpError::connect(error, prepared.undo(request))),
                 }
             }
         };
@@ -87,7 +87,10 @@ where
                     request = unsent;
                     shared.forget_closed();
                 }
-                unsent => return Err(HttpError::broken(error.into_error(), unsent)),
+                unsent => {
+                    let unsent = unsent.map(|unsent| prepared.undo(unsent));
+                    return Err(HttpError::broken(error.into_error(), unsent));
+                }
             },
         }
     }

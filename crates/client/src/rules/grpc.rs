@@ -1,5 +1,7 @@
 //! Rules for gRPC.
 
+use std::convert::Infallible;
+
 use evenkeel_core::hash::Hasher;
 use evenkeel_core::{FailurePoint, Priority, RetryRules};
 use http::header::HeaderName;
@@ -43,6 +45,15 @@ where
     E: 'static,
 {
     type Answer = Response<HeldBody<A>>;
+    type Kept = Infallible;
+
+    fn keep(&self, _: &Request<B>) -> Option<Infallible> {
+        None
+    }
+
+    fn again(&self, kept: &Infallible) -> Option<Request<B>> {
+        match *kept {}
+    }
 
     fn key(&self, call: &Request<B>, hasher: Hasher) -> Option<u64> {
         rules::key(call, self.key_field.as_ref(), hasher)

@@ -11,6 +11,7 @@ use http::header::HeaderName;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 
+use super::kept::KeptRequest;
 use super::{Judgement, Rules};
 use crate::body::HeldBody;
 use crate::error::BoxError;
@@ -110,11 +111,12 @@ impl<K> Default for Http<K> {
 impl<K, B, A, E> Rules<Request<B>, Response<A>, E> for Http<K>
 where
     K: CopyBody<B>,
-    B: 'static,
+    B: Send + 'static,
     A: Body,
     E: 'static,
 {
     type Answer = Response<HeldBody<A>>;
+    type Kept = KeptRequest<B>;
 
     fn key(&self, call: &Request<B>, hasher: Hasher) -> Option<u64> {
         key(call, self.key_field.as_ref(), hasher)
@@ -132,18 +134,16 @@ where
         is_idempotent(call.method())
     }
 
-    fn copy(&self, call: &Request<B>) -> Option<Request<B>> {
+    fn keep(&self, call: &Request<B>) -> Option<KeptRequest<B>> {
         // What was not sent comes back by itself.
         if !is_idempotent(call.method()) {
             return None;
         }
-        let mut copy = Request::new(K::copy(call.body())?);
-        *copy.method_mut() = call.method().clone();
-        *copy.uri_mut() = call.uri().clone();
-        *copy.version_mut() = call.version();
-        *copy.headers_mut() = call.headers().clone();
-        *copy.extensions_mut() = call.extensions().clone();
-        Some(copy)
+        Some(KeptRequest::new(call, K::copy(call.body())?))
+    }
+
+    fn again(&self, kept: &KeptRequest<B>) -> Option<Request<B>> {
+        kept.again(K::copy(kept.body())?)
     }
 
     fn unsent(&self, error: &mut E) -> Option<Request<B>> {
@@ -222,6 +222,7 @@ pub(super) fn judge_error<B: 'static, E: 'static>(error: &E) -> Judgement {
     if let Some(error) = error.downcast_ref::<crate::http::HttpError<B>>() {
         return error.judgement();
     }
+    let _: PhantomData<B> = PhantomData;
     let source = error.downcast_ref::<BoxError>().map(|error| &**error);
     let source = source.map(|error| error as &(dyn StdError + 'static));
     match source.is_some_and(is_refused) {

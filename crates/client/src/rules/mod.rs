@@ -4,6 +4,8 @@
 mod grpc;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod kept;
 mod plain;
 
 use evenkeel_core::hash::Hasher;
@@ -17,6 +19,8 @@ pub use self::grpc::Grpc;
 pub use self::http::{Copied, CopyBody, Http, RouteKey, Streamed};
 #[cfg(feature = "reqwest")]
 pub(crate) use self::http::{is_idempotent, is_refused, judge_status};
+#[cfg(feature = "http")]
+pub use self::kept::KeptRequest;
 pub use plain::Plain;
 
 /// What a balancer has to know of calls and answers, and cannot know by itself.
@@ -26,6 +30,9 @@ pub use plain::Plain;
 pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
     /// What callers get.
     type Answer;
+
+    /// What is kept of a call that may be sent again: a copy of it, or less. [`Infallible`](std::convert::Infallible) where nothing is.
+    type Kept: Send + 'static;
 
     /// The hash of what keeps a call at its endpoint, for strategies that choose by key.
     fn key(&self, call: &Req, hasher: Hasher) -> Option<u64> {
@@ -51,12 +58,13 @@ pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
         false
     }
 
-    /// A copy of a call that can be sent again; none: there is none. Asked before a call is sent, where there may
-    /// be retries. That of a call that is not idempotent serves only if there was no connection.
-    fn copy(&self, call: &Req) -> Option<Req> {
-        let _ = call;
-        None
-    }
+    /// Keeps what it takes to make a call again; none: it cannot be. Asked before a call is sent, where there may be
+    /// retries, and so by nearly every call, of which few need it: should be cheap. What is kept of a call that is not
+    /// idempotent serves only if there was no connection.
+    fn keep(&self, call: &Req) -> Option<Self::Kept>;
+
+    /// Makes a call again by what was kept of it; none: it cannot be, and is not repeated.
+    fn again(&self, kept: &Self::Kept) -> Option<Req>;
 
     /// Takes a call back out of an error, where not a byte of it was sent. It is sent elsewhere then, whatever
     /// it is.

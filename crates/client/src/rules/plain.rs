@@ -1,5 +1,7 @@
 //! Rules for services of which nothing is known.
 
+use std::convert::Infallible;
+
 use evenkeel_core::{FailurePoint, RetryRules};
 
 use super::{Judgement, Rules};
@@ -12,6 +14,15 @@ pub struct Plain;
 
 impl<Req, Res, Err> Rules<Req, Res, Err> for Plain {
     type Answer = Res;
+    type Kept = Infallible;
+
+    fn keep(&self, _: &Req) -> Option<Infallible> {
+        None
+    }
+
+    fn again(&self, kept: &Infallible) -> Option<Req> {
+        match *kept {}
+    }
 
     fn judge(&self, ended: Result<&Res, &Err>, _: &RetryRules) -> Judgement {
         match ended {

@@ -132,6 +132,33 @@ async fn an_address_that_refuses_costs_no_call_whatever_its_method() {
     assert_eq!(upstream.count(), 20);
 }
 
+/// What comes back unsent was given the name of the endpoint that it did not reach.
+#[tokio::test]
+async fn a_request_without_a_host_names_the_endpoint_that_it_reaches() {
+    for two in [false, true] {
+        let gone = Server::start(Duration::ZERO, two).await;
+        let refused = gone.endpoint("a");
+        gone.stop().await;
+        let server = Server::start(Duration::ZERO, two).await;
+        let connect = match two {
+            true => HttpConnect::http2(),
+            false => HttpConnect::http1(),
+        };
+        let list = [refused, server.endpoint("b")];
+        let cluster = Cluster::new(Settings::new("web"), list, connect).expect("unique");
+        for method in ["GET", "POST"] {
+            for _ in 0..10 {
+                let mut request = get("/host");
+                *request.method_mut() = method.parse().expect("a method");
+                let answer = cluster.balance(Http::new()).oneshot(request).await;
+                let body = answer.expect("an answer").into_body().collect().await;
+                let host = body.expect("a body").to_bytes();
+                assert_eq!(host, server.address.to_string(), "{method}, http2: {two}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn statuses_that_are_listed_are_tried_elsewhere_and_others_come_through() {
     let sick = Upstream::answering(|_| Answer::status(503, "sick"));

@@ -15,13 +15,18 @@ struct Repeats;
 
 impl Rules<u64, String, BoxError> for Repeats {
     type Answer = String;
+    type Kept = u64;
 
     fn is_idempotent(&self, _: &u64) -> bool {
         true
     }
 
-    fn copy(&self, call: &u64) -> Option<u64> {
+    fn keep(&self, call: &u64) -> Option<u64> {
         Some(*call)
+    }
+
+    fn again(&self, kept: &u64) -> Option<u64> {
+        Some(*kept)
     }
 
     fn judge(&self, ended: Result<&String, &BoxError>, _: &RetryRules) -> Judgement {

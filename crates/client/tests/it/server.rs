@@ -107,7 +107,10 @@ async fn serve(
 ) {
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         count.fetch_add(1, Ordering::Relaxed);
-        let text = format!("{} {}", request.method(), request.uri().path());
+        let text = match request.uri().path() {
+            "/host" => named(&request),
+            path => format!("{} {path}", request.method()),
+        };
         async move {
             tokio::time::sleep(takes).await;
             Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(text))))
@@ -128,4 +131,12 @@ async fn serve(
         false => run!(http1::Builder::new().serve_connection(io, service)),
         true => run!(http2::Builder::new(TokioExecutor::new()).serve_connection(io, service)),
     }
+}
+
+/// The host that a request names.
+fn named<B>(request: &Request<B>) -> String {
+    let authority = request.uri().authority().map(ToString::to_string);
+    let field = request.headers().get("host");
+    let field = field.and_then(|host| host.to_str().ok().map(str::to_owned));
+    authority.or(field).unwrap_or_default()
 }

@@ -61,9 +61,8 @@ impl Load {
 
 /// Counts the requests in flight at one endpoint, exactly, over all workers.
 ///
-/// On a cache line of its own: it is written by every request.
+/// Written by every request; its endpoint has a cache line for it.
 #[derive(Debug, Default)]
-#[repr(align(128))]
 pub struct InFlight {
     /// Requests in flight in the low half, below [`HELD`]; in the high half how many have ended, modulo
     /// 2^32, so that whoever reads twice knows whether a slot was free in between.

@@ -107,10 +107,9 @@ fn evenkeel(strategy: &'static str, all: &Arc<Backends>) -> Building {
         if let Some(after) = all.joins_after() {
             tokio::spawn(async move {
                 tokio::time::sleep(after).await;
-                later
-                    .iter()
-                    .map(endpoint)
-                    .for_each(|one| drop(cluster.upsert(one)));
+                later.iter().map(endpoint).for_each(|one| {
+                    cluster.upsert(one);
+                });
             });
         }
         let call = move || -> Answer {

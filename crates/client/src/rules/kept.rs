@@ -1,0 +1,175 @@
+//! What is kept of a request of HTTP until it is certain that it need not be sent again.
+
+use std::fmt;
+
+use http::header::{HeaderName, HeaderValue};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{Extensions, HeaderMap, Method, Request, Uri, Version};
+
+/// Holds the target and the fields of most requests.
+const ROOM: usize = 256;
+
+/// All of a request of HTTP, to make it again.
+///
+/// A copy of a request is a table of fields, each with shares of its own, and is for nothing in all calls but the few that
+/// are repeated. So their text is kept, in one piece, and only read again when it is needed.
+pub struct KeptRequest<B> {
+    method: Method,
+    version: Version,
+    text: Vec<u8>,
+    extensions: Extensions,
+    body: B,
+}
+
+impl<B> KeptRequest<B> {
+    pub(super) fn new(request: &Request<B>, body: B) -> Self {
+        let mut text = Vec::with_capacity(ROOM);
+        let uri = request.uri();
+        let scheme = uri.scheme_str().unwrap_or_default();
+        let authority = uri.authority().map_or("", Authority::as_str);
+        let path = uri.path_and_query().map_or("", PathAndQuery::as_str);
+        for part in [scheme, authority, path] {
+            put(&mut text, part.as_bytes(), false);
+        }
+        for (name, value) in request.headers() {
+            put(&mut text, name.as_str().as_bytes(), false);
+            put(&mut text, value.as_bytes(), value.is_sensitive());
+        }
+        Self {
+            method: request.method().clone(),
+            version: request.version(),
+            text,
+            extensions: request.extensions().clone(),
+            body,
+        }
+    }
+
+    pub(super) fn body(&self) -> &B {
+        &self.body
+    }
+
+    /// The request, with a body like the one that it had.
+    pub(super) fn again(&self, body: B) -> Option<Request<B>> {
+        let mut rest = &*self.text;
+        let mut parts = Uri::default().into_parts();
+        parts.scheme = parsed::<Scheme>(take(&mut rest)?.0)?;
+        parts.authority = parsed::<Authority>(take(&mut rest)?.0)?;
+        parts.path_and_query = parsed::<PathAndQuery>(take(&mut rest)?.0)?;
+        let mut headers = HeaderMap::new();
+        while !rest.is_empty() {
+            let (name, _) = take(&mut rest)?;
+            let (value, is_sensitive) = take(&mut rest)?;
+            let mut value = HeaderValue::from_bytes(value).ok()?;
+            value.set_sensitive(is_sensitive);
+            headers.append(HeaderName::from_bytes(name).ok()?, value);
+        }
+        let mut request = Request::new(body);
+        *request.uri_mut() = Uri::from_parts(parts).ok()?;
+        *request.method_mut() = self.method.clone();
+        *request.version_mut() = self.version;
+        *request.headers_mut() = headers;
+        *request.extensions_mut() = self.extensions.clone();
+        Some(request)
+    }
+}
+
+/// Appends a part with its length, and a mark in the lowest bit of that.
+#[inline]
+fn put(text: &mut Vec<u8>, part: &[u8], mark: bool) {
+    let length = (part.len() as u64) << 1 | u64::from(mark);
+    text.extend_from_slice(&length.to_le_bytes());
+    text.extend_from_slice(part);
+}
+
+/// Takes what [`put`] has appended.
+fn take<'t>(text: &mut &'t [u8]) -> Option<(&'t [u8], bool)> {
+    let (length, rest) = text.split_first_chunk()?;
+    let length = u64::from_le_bytes(*length);
+    let (part, rest) = rest.split_at_checked((length >> 1) as usize)?;
+    *text = rest;
+    Some((part, length & 1 == 1))
+}
+
+/// A part of a target; nothing when it has none.
+fn parsed<T: for<'t> TryFrom<&'t [u8]>>(text: &[u8]) -> Option<Option<T>> {
+    match text.is_empty() {
+        true => Some(None),
+        false => T::try_from(text).ok().map(Some),
+    }
+}
+
+impl<B> fmt::Debug for KeptRequest<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not its fields: some are nobody's business.
+        f.debug_struct("KeptRequest")
+            .field("method", &self.method)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again(request: &Request<u8>) -> Request<u8> {
+        let kept = KeptRequest::new(request, *request.body());
+        kept.again(*kept.body()).expect("it was a request before")
+    }
+
+    #[test]
+    fn a_request_is_made_again_as_it_was() {
+        let targets = [
+            "/",
+            "*",
+            "/a?b=c",
+            "http://users:80/a%20b?",
+            "https://x/",
+            "users:80",
+        ];
+        for target in targets {
+            let request = Request::put(target)
+                .version(Version::HTTP_2)
+                .header("host", "users")
+                .header("x-list", "1")
+                .header("x-other", "")
+                .header("x-list", "2")
+                .header("x-bytes", &b"\xff\t"[..])
+                .extension(7_u64)
+                .body(9)
+                .expect("a request");
+            let copy = again(&request);
+            assert_eq!(copy.uri(), request.uri(), "{target}");
+            assert_eq!(copy.uri().to_string(), request.uri().to_string());
+            assert_eq!(copy.headers(), request.headers());
+            let lists = copy.headers().get_all("x-list").iter();
+            assert_eq!(lists.collect::<Vec<_>>(), ["1", "2"]);
+            assert_eq!(
+                (copy.method(), copy.version(), copy.body()),
+                (request.method(), request.version(), request.body())
+            );
+            assert_eq!(copy.extensions().get(), Some(&7_u64));
+        }
+    }
+
+    #[test]
+    fn what_is_sensitive_stays_so() {
+        let mut secret = HeaderValue::from_static("secret");
+        secret.set_sensitive(true);
+        let request = Request::get("/").header("authorization", secret).body(0);
+        let copy = again(&request.expect("a request"));
+        assert!(copy.headers()["authorization"].is_sensitive());
+        let kept = format!("{:?}", KeptRequest::new(&copy, 0));
+        assert!(!kept.contains("secret"), "{kept}");
+    }
+
+    #[test]
+    fn long_fields_are_kept_whole() {
+        let long = "x".repeat(10_000);
+        let request = Request::get("/").header("cookie", &long).body(0);
+        assert_eq!(
+            again(&request.expect("a request")).headers()["cookie"],
+            *long
+        );
+    }
+}
