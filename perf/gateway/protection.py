@@ -29,6 +29,8 @@ LEARNED = '[cluster.web.capacity]\npeak = "auto"\nqueue = { size = 100 }\n'
 SLOW = "[cluster.web.outlier]\nlatency_factor = 3.0\n"
 ALL = CHECKS + SLOW + CAPACITY
 
+SHADOWS = "[cluster.web.shadow]\nstrategies = {}\n"
+
 # Name, a cluster's own keys, its tables, whether endpoints report.
 SETS = [
     ("nothing", OFF, "", False),
@@ -39,6 +41,9 @@ SETS = [
     ("a peak that is learned", OFF, LEARNED, False),
     ("weights by latency", OFF, WEIGHTS.format("latency"), False),
     ("all of these", "", ALL + WEIGHTS.format("latency"), False),
+    ("a shadow, and the noise", OFF, SHADOWS.format('["peak_ewma"]'), False),
+    ("four shadows, and the noise", OFF,
+     SHADOWS.format('["round_robin", "peak_ewma", "maglev", "prequal"]'), False),
     ("reports that nobody reads", OFF, "", True),
     ("weights by reports", OFF, WEIGHTS.format("utilization"), True),
     ("all, with weights by reports", "", ALL + WEIGHTS.format("utilization"), True),

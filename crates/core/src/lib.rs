@@ -129,7 +129,7 @@ pub use record::{RecordedEndpoint, SnapshotRecord};
 pub use report::fuzz_load_report;
 pub use report::{AgentLine, AgentWish, BadReport, HealthBody, OrcaReport, ProbeAnswer};
 pub use rng::Rng;
-pub use shadow::Shadow;
+pub use shadow::{Shadow, ShadowPicker, Witness};
 pub use snapshot::{Group, Snapshot, Standing};
 pub use sync::unpoisoned;
 pub use tier::balance::SubsetBalance;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, Receipt, Snapshot,
+    Endpoint, Membership, Nanos, Outcome, PickContext, Picker, PickerSeed, Receipt, Shadow,
+    ShadowPicker, Snapshot, Witness,
 };
 use evenkeel_testkit::laws::forms;
 
@@ -104,4 +105,29 @@ fn the_counter_counts() {
         measure(|| drop(std::hint::black_box(Box::new(1)))).count_total,
         1
     );
+}
+
+/// A shadow decides on the same path as the live strategy, and holds what it chose.
+#[test]
+fn a_shadow_allocates_nothing() {
+    for (_, strategy) in forms() {
+        let live = snapshots(&strategy).swap_remove(0);
+        let snapshot = Shadow::new("allocations", strategy).follow(&live);
+        let mut witness = Witness::default();
+        witness.follow(&live);
+        for index in 0..live.candidates().len() {
+            witness.saw(index, Outcome::Success, Nanos::from_millis(9), 1);
+        }
+        let mut picker = ShadowPicker::new(PickerSeed { root: 5, picker: 0 });
+        let mut round = |ms: u64| {
+            let ctx = PickContext::at(Nanos::from_millis(ms)).with_key(ms);
+            let (index, held) = picker.pick(&snapshot, &ctx, &witness).expect("uncapped");
+            assert!(held.is_none());
+            witness.saw(index, Outcome::Success, Nanos::from_millis(ms % 20), 1);
+        };
+        round(0);
+        // Ten times what it may hold, so that it has to end some before their time.
+        let seen = measure(|| (1..100_000).for_each(|n| round(n / 10_000)));
+        assert_eq!(seen.count_total, 0, "{:?}", snapshot.strategy());
+    }
 }

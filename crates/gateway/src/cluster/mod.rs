@@ -34,7 +34,7 @@ pub use keys::{KeyMap, KeyShare};
 pub(crate) use memory::ClusterMemory;
 pub use overlay::{EndpointOverride, Overrides, Presence};
 pub use record::Cluster;
-pub(crate) use shadow::{SHADOWS_MAX, Seat, ShadowBoard, Tally};
+pub(crate) use shadow::{Seat, ShadowBoard, Tally};
 pub use shadow::{ShadowReport, ShadowShare};
 pub(crate) use site::Site;
 pub(crate) use target::{Host, Place, Target};

@@ -1,8 +1,7 @@
 //! Strategies that are evaluated beside the live one, and send nothing.
 //!
 //! Each has a picker for each worker and records of its own: a request weighs on the endpoint that the
-//! shadow chose for as long as the real one takes, and what the endpoints that were really asked did
-//! is heard by all. What comes of it is counted per worker and endpoint; [`ShadowReport`] is worked out by
+//! shadow chose for as long as requests take there, and ends as one that was really sent there did. What comes of it is counted per worker and endpoint; [`ShadowReport`] is worked out by
 //! whoever asks.
 
 use std::collections::BTreeMap;
@@ -11,10 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use evenkeel_config::StrategyChoice;
 use evenkeel_core::strategy::Strategy;
-use evenkeel_core::{Nanos, Outcome, Shadow, Snapshot, unpoisoned};
+use evenkeel_core::{Shadow, Snapshot, unpoisoned};
 
 /// The most shadows of a cluster, and one more for the noise.
-pub(crate) const SHADOWS_MAX: usize = 5;
+const SHADOWS_MAX: usize = 5;
 
 /// The name of the shadow that is the live strategy with another seed.
 const NOISE: &str = "noise";
@@ -166,15 +165,6 @@ impl Shadows {
         ShadowViews {
             board: Arc::clone(&self.board),
             snapshots: shadows.map(|shadow| shadow.follow(live)).collect(),
-        }
-    }
-}
-
-impl ShadowViews {
-    /// Tells all shadows how a real request ended.
-    pub(crate) fn witness(&self, index: usize, outcome: Outcome, took: Nanos, now: Nanos) {
-        for snapshot in &self.snapshots {
-            snapshot.witness(index, outcome, took, now);
         }
     }
 }

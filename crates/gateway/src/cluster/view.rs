@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evenkeel_config as config;
-use evenkeel_core::{Nanos, Outcome, QueuePolicy, RetryRules, Snapshot};
+use evenkeel_core::{Nanos, QueuePolicy, RetryRules, Snapshot};
 use evenkeel_preface::ProxyVersion;
 
 use super::shadow::{ShadowViews, Shadows};
@@ -41,14 +41,6 @@ impl View {
             self.keys = strategies.find_map(|strategy| KeyReader::new(&**strategy, sources));
         }
         self
-    }
-
-    /// Tells the shadows how a request ended at the endpoint of a place.
-    #[inline]
-    pub(crate) fn witness(&self, index: usize, outcome: Outcome, took: Nanos, now: Nanos) {
-        if let Some(shadows) = &self.shadows {
-            shadows.witness(index, outcome, took, now);
-        }
     }
 }
 

@@ -127,8 +127,7 @@ impl<'v> Try<'v> {
         let policies = &view.view.policies;
         self.notes.note(|notes| notes.ended(self.place, now));
         self.trace.ended(self.decision, outcome, now);
-        let (index, took) = (self.lease.index(), now.since(self.lease.started()));
-        self.view.view.witness(index, outcome, took, now);
+        view.witness(&self.lease, outcome, now);
         if self.policies().listens.to_latency {
             self.hear(outcome, now);
         }
@@ -254,7 +253,7 @@ impl<'v> Tries<'v> {
         let mut ctx = self.ctx.borrow_mut();
         let is_retry = ctx.attempts.count() > 0;
         if !is_retry {
-            // They weigh for as long as the request takes, however often it is tried.
+            // Some weigh for as long as the request takes, however often it is tried.
             self.shadows
                 .replace(self.cluster.shadow(view, &ctx, lease.index()));
         }

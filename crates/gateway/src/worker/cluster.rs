@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use evenkeel_core::{
-    Lease, LoadReport, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, Reader, Receipt, Serial,
-    Slot,
+    Lease, LoadReport, Nanos, NoEndpoint, Outcome, PickContext, Picker, PickerSeed, Reader,
+    Receipt, Serial, Slot,
 };
 
 use super::shadows::{ShadowLeases, ShadowWorker};
@@ -191,6 +191,14 @@ impl ClusterWorker {
         }
     }
 
+    /// Lets go of what shadows have in flight that is over.
+    pub(crate) fn release_shadows(&self, now: Nanos) {
+        let view = self.view.borrow();
+        if let Some(shadows) = &*view.shadows.borrow() {
+            shadows.release(&view.view, now);
+        }
+    }
+
     /// Takes a retry from the cluster's budget, or counts that there was none.
     pub(crate) fn spend_retry(&self, now: Nanos) -> bool {
         let spent = self.cluster.spend_retry(now);
@@ -273,5 +281,13 @@ impl WorkerView {
     #[inline]
     pub(crate) fn endpoint(&self, index: usize) -> &Rc<LocalEndpoint> {
         &self.by_index[index]
+    }
+    /// Tells the shadows, if there are any, how a request ended.
+    #[inline]
+    pub(crate) fn witness(&self, lease: &Lease<'_>, outcome: Outcome, now: Nanos) {
+        if let Some(shadows) = &*self.shadows.borrow() {
+            let load = lease.state().in_flight().count();
+            shadows.saw(lease.index(), outcome, lease.age(now), load);
+        }
     }
 }

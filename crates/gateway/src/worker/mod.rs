@@ -175,10 +175,11 @@ impl Worker {
         }
     }
 
-    /// Looks after those who wait for a slot.
+    /// Looks after those who wait for a slot, and after slots of shadows that nobody else looks at.
     fn serve_queues(&self, now: Nanos) {
         for cluster in &self.plan.borrow().clusters {
             cluster.serve_queue(now);
+            cluster.release_shadows(now);
         }
     }
 

@@ -4,22 +4,24 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evenkeel_core::{Lease, PickContext, Picker, PickerSeed};
+use evenkeel_core::{Lease, Nanos, Outcome, PickContext, PickerSeed, ShadowPicker, Witness};
 
-use crate::cluster::{SHADOWS_MAX, Seat, ShadowBoard, Tally, View};
+use crate::cluster::{Seat, ShadowBoard, Tally, View};
 
 /// A worker's pickers and counts for the shadows of a cluster.
 #[derive(Debug)]
 pub(super) struct ShadowWorker {
     board: Arc<ShadowBoard>,
-    pickers: RefCell<Vec<Picker>>,
+    pickers: RefCell<Vec<ShadowPicker>>,
+    witness: Witness,
     tally: Arc<Tally>,
     seats: BTreeMap<Arc<str>, Arc<Seat>>,
     /// In the order of the view's endpoints.
     by_index: Box<[Arc<Seat>]>,
 }
 
-/// The requests that shadows have in flight for a real one; gone with it.
+/// The requests that shadows have in flight for a real one, and that are gone with it: those to endpoints of
+/// which it is not known how long they take.
 #[derive(Debug)]
 pub(crate) struct ShadowLeases<'v> {
     _leases: Vec<Lease<'v>>,
@@ -32,7 +34,8 @@ impl ShadowWorker {
         let old = old.filter(|old| Arc::ptr_eq(&old.board, board));
         let mut next = old.unwrap_or_else(|| Self {
             board: Arc::clone(board),
-            pickers: RefCell::new(pickers(seed)),
+            pickers: RefCell::new(pickers(seed, view)),
+            witness: Witness::default(),
             tally: board.tally(),
             seats: BTreeMap::new(),
             by_index: Box::default(),
@@ -44,6 +47,7 @@ impl ShadowWorker {
             next.seats.insert(id, seat);
         }
         next.by_index = next.seats.values().cloned().collect();
+        next.witness.follow(&view.snapshot);
         Some(next)
     }
 
@@ -64,12 +68,14 @@ impl ShadowWorker {
             view: ctx.view,
             ..PickContext::default()
         };
-        let mut leases = Vec::with_capacity(shadows.snapshots.len());
+        let mut leases = Vec::new();
         let mut pickers = self.pickers.borrow_mut();
         for ((at, snapshot), picker) in shadows.snapshots.iter().enumerate().zip(&mut *pickers) {
             own.affinity = affinity.map(|index| snapshot.candidates()[index as usize].serial());
-            let lease = picker.pick(snapshot, &own).ok();
-            let chosen = lease.as_ref().map(Lease::index);
+            let (chosen, lease) = match picker.pick(snapshot, &own, &self.witness) {
+                Ok((index, lease)) => (Some(index), lease),
+                Err(_) => (None, None),
+            };
             self.tally.count(at, chosen, live);
             if let Some(seat) = chosen.and_then(|index| self.by_index.get(index)) {
                 seat.count_shadow(at);
@@ -79,18 +85,34 @@ impl ShadowWorker {
         if let Some(seat) = self.by_index.get(live) {
             seat.count_live();
         }
-        Some(ShadowLeases { _leases: leases })
+        (!leases.is_empty()).then_some(ShadowLeases { _leases: leases })
+    }
+
+    /// Hears how a real request ended at the endpoint of a place, of which it was one of `load`.
+    #[inline]
+    pub(super) fn saw(&self, index: usize, outcome: Outcome, took: Nanos, load: u32) {
+        self.witness.saw(index, outcome, took, load);
+    }
+
+    /// Lets go of what shadows have in flight that is over, for a worker without requests.
+    pub(super) fn release(&self, view: &View, now: Nanos) {
+        let snapshots = view.shadows.iter().flat_map(|shadows| &shadows.snapshots);
+        for (picker, snapshot) in self.pickers.borrow_mut().iter_mut().zip(snapshots) {
+            picker.release(snapshot, now);
+        }
     }
 }
 
 /// Each with a seed of its own: two of them must not draw alike.
-fn pickers(seed: PickerSeed) -> Vec<Picker> {
+fn pickers(seed: PickerSeed, view: &View) -> Vec<ShadowPicker> {
     const STEP: u64 = 0xD1B5_4A32_D192_ED03;
     let picker = |at: u64| {
-        Picker::new(PickerSeed {
+        ShadowPicker::new(PickerSeed {
             root: seed.root ^ (at + 1).wrapping_mul(STEP),
             ..seed
         })
     };
-    (0..SHADOWS_MAX as u64).map(picker).collect()
+    let shadows = view.shadows.as_ref();
+    let count = shadows.map_or(0, |shadows| shadows.snapshots.len());
+    (0..count as u64).map(picker).collect()
 }

@@ -1,15 +1,20 @@
 //! A cluster that is decided on beside the real one, and sends nothing.
 
+mod held;
+mod picker;
+mod witness;
+
 use std::sync::Arc;
 
-use crate::clock::Nanos;
+pub use picker::ShadowPicker;
+pub use witness::Witness;
+
 use crate::membership::Membership;
-use crate::pick::lease::{Outcome, observe};
 use crate::snapshot::Snapshot;
 use crate::strategy::Strategy;
 
 /// The endpoints of a cluster under another strategy, with records of their own: what a request
-/// weighs is held against the endpoint that this strategy chose for it.
+/// weighs is held against the endpoint that this strategy chose for it, by a [`ShadowPicker`] for each thread.
 ///
 /// Follows the real cluster from generation to generation; the records of endpoints that stay are
 /// kept.
@@ -40,25 +45,11 @@ impl Shadow {
     }
 }
 
-impl Snapshot {
-    /// Hears how a request ended that was sent to the endpoint at a place by somebody else, and took so
-    /// long.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such place.
-    pub fn witness(&self, index: usize, outcome: Outcome, took: Nanos, now: Nanos) {
-        let state = self.candidates()[index].state();
-        let load = state.in_flight().count();
-        observe(state, &self.terms, outcome, took, load, now);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::strategy::registry;
-    use crate::{Admin, Endpoint, PickContext, Picker, PickerSeed};
+    use crate::{Admin, Endpoint, Nanos, PickContext, Picker, PickerSeed};
 
     fn strategy(name: &str) -> Arc<dyn Strategy> {
         registry::build(name, &[]).expect("registered")
@@ -108,16 +99,5 @@ mod tests {
         assert!(!mirrored.candidates()[0].is_open());
         drop(lease);
         assert_eq!(in_flight(&mirrored).iter().sum::<u32>(), 0);
-    }
-
-    #[test]
-    fn what_others_saw_counts() {
-        let mut members = live();
-        let mut shadow = Shadow::new("web", strategy("peak_ewma"));
-        let mirrored = shadow.follow(&members.snapshot());
-        let (took, now) = (Nanos::from_millis(7), Nanos::from_secs(1));
-        mirrored.witness(1, Outcome::Success, took, now);
-        let latency = |index: usize| mirrored.candidates()[index].state().latency().last();
-        assert_eq!((latency(0), latency(1)), (None, Some(took)));
     }
 }
