@@ -13,6 +13,7 @@ import { startHashRing } from "./state/hashring";
 import { startKeys } from "./state/keys";
 import { startLive } from "./state/live";
 import { startShadows } from "./state/shadows";
+import { startStrategies } from "./state/strategies";
 import { App } from "./view/App";
 
 startLive();
@@ -20,6 +21,7 @@ startDetails();
 startEvents();
 startDecisions();
 startShadows();
+startStrategies();
 startHashRing();
 startDemo();
 startKeys();

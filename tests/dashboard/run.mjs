@@ -1,6 +1,6 @@
 // The dashboard in Debian's Chromium, steered by playwright-core, judged by what the endpoints got.
 //
-//     node run.mjs BINARY DASHBOARD_FOLDER ROOM [SCREENSHOT_FOLDER]
+//     node run.mjs BINARY DASHBOARD_FOLDER ROOM
 
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -122,14 +122,7 @@ const TESTS = {
   },
 
   async "where keys live is drawn, as the API tells it"() {
-    const strategy = { name: "ring_hash" };
-    const put = (body) =>
-      fetch(`http://${open.admin}/api/v1/clusters/web/strategy`, {
-        method: "PUT",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
-    assert.equal((await put(strategy)).status, 200);
+    await choose("ring_hash");
     const keys = page.getByRole("region", { name: "Where keys live" });
     await keys.getByRole("img", { name: /The ring: 3 endpoints in \d+ arcs/ }).waitFor();
     const told = await api("/clusters/web/keys");
@@ -150,7 +143,35 @@ const TESTS = {
       return [...seen];
     });
     assert.ok(colours.length >= 3 && colours.every((colour) => !colour.endsWith(",0")), colours.join(" "));
-    assert.equal((await put({ name: "least_request" })).status, 200);
+    await choose("least_request");
+    await keys.waitFor({ state: "detached" });
+  },
+
+  async "draining an endpoint gives its keys away, and no others, until it is back"() {
+    const keys = page.getByRole("region", { name: "Where keys live" });
+    const line = (id) => keys.getByRole("listitem").filter({ hasText: id }).first();
+    for (const strategy of ["ring_hash", "maglev"]) {
+      await choose(strategy);
+      await keys.getByText("every key is at home").waitFor();
+      const before = await api("/clusters/web/keys");
+      await page.getByRole("button", { name: "Drain c", exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Drain", exact: true }).click();
+      await keys.getByText(/% of the keys are away from home/).waitFor();
+      await until("c has no keys", async () => (await line("c").innerText()).includes(" 0.0 %"));
+      const now = await api("/clusters/web/keys");
+      const sum = now.endpoints.reduce((all, one) => all + one.now, 0);
+      assert.ok(Math.abs(sum - 1) < 1e-6, `${strategy}: ${sum} of the keys are somewhere`);
+      for (const [at, one] of now.endpoints.entries()) {
+        const had = before.endpoints[at];
+        assert.equal(one.home, had.home, `${strategy}: home of ${one.id}`);
+        if (one.id === "c") assert.equal(one.now, 0, strategy);
+        else assert.ok(one.now >= had.now && (await line(one.id).innerText()).includes(`${(one.now * 100).toFixed(1)} %`), `${strategy}: ${one.id}`);
+      }
+      await page.keyboard.press("u");
+      await keys.getByText("every key is at home").waitFor();
+      assert.deepEqual((await api("/clusters/web/keys")).endpoints, before.endpoints, strategy);
+    }
+    await choose("least_request");
     await keys.waitFor({ state: "detached" });
   },
 
@@ -261,6 +282,16 @@ async function taken(nth) {
   if (nth === 0) return (await endpointOf("c")) !== undefined;
   if (nth === 1) return (await endpointOf("spare")) === undefined;
   return (await endpointOf("b")).weight === 1;
+}
+
+/** Gives the cluster another strategy, behind the page's back. */
+async function choose(name) {
+  const answer = await fetch(`http://${open.admin}/api/v1/clusters/web/strategy`, {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name }),
+  });
+  assert.equal(answer.status, 200);
 }
 
 async function endpointOf(id) {

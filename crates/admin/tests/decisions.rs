@@ -61,6 +61,26 @@ async fn receipts_are_found_by_request_cluster_and_endpoint() {
     );
     let none = host.get("/api/v1/decisions?cluster=idle").await.json();
     assert_eq!(none, Value::Array(Vec::new()));
+    for (beginning, whole) in [("r-", "r-1"), ("r%2F", "r/2-x"), ("r-1", "r-1")] {
+        let path = format!("/api/v1/decisions/{beginning}?prefix=true");
+        let found = host.get(&path).await.json();
+        assert_eq!(
+            (&found["request_id"], &found["attempt"]),
+            (&whole.into(), &2.into())
+        );
+    }
+    let several = host
+        .get("/api/v1/decisions/r?prefix=true")
+        .await
+        .problem(409);
+    assert!(several.contains("\"r/2-x\" and \"r-1\""), "{several}");
+    host.get("/api/v1/decisions/x?prefix=true")
+        .await
+        .problem(404);
+    host.get("/api/v1/decisions/r-").await.problem(404);
+    host.get("/api/v1/decisions/r-1?prefix=1")
+        .await
+        .problem(422);
     let missing = host.get("/api/v1/decisions/nobody").await.problem(404);
     assert!(missing.contains("\"nobody\""), "{missing}");
     for (query, says) in [

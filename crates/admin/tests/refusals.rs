@@ -177,6 +177,17 @@ async fn bodies_must_be_declared_whole_and_small() {
     let large = format!("{{\"address\": \"{}\"}}", "x".repeat(1 << 20));
     let detail = host.call("POST", ENDPOINTS, &large).await.problem(413);
     assert_eq!(detail, "the body is larger than 1 MiB");
+    let large = host
+        .send("POST", "/api/v1/check", &[], large.as_bytes())
+        .await;
+    assert_eq!(large.problem(413), "the body is larger than 1 MiB");
+    let binary = host
+        .send("POST", "/api/v1/check", &[], b"a = 1\n\xff")
+        .await;
+    assert_eq!(
+        binary.problem(400),
+        "the body is not text: it is no UTF-8 from byte 6 on"
+    );
     let with_charset = [("content-type", "Application/JSON; charset=utf-8")];
     assert_eq!(
         host.send("POST", ENDPOINTS, &with_charset, good)

@@ -68,6 +68,8 @@ async fn what_happened_before_is_known() {
     assert_eq!(list(&format!("since={number}")).await, ["b"]);
     assert_eq!(list(&format!("since={time}")).await, ["a", "b"]);
     assert_eq!(list("since=1h").await, ["a", "b"]);
+    let minute = time.get(11..16).expect("hours and minutes");
+    assert_eq!(list(&format!("since={minute}")).await, ["a", "b"]);
     assert_eq!(list("endpoint=b").await, ["b"]);
     assert_eq!(list("cluster=idle").await, [""; 0]);
     assert_eq!(list("since=2100-01-01T00:00:00Z").await, [""; 0]);

@@ -66,6 +66,13 @@ impl UpgradeSignal {
     }
 }
 
+/// Lets the signal that asks a gateway for another process pass, where there is none to start: what was sent
+/// to all processes of a name must not end this one. From now on, for good; must be called within an event loop.
+pub(crate) fn ignore_upgrades() -> Result<(), Failure> {
+    // The listener is dropped; what was set up for it stays, and nobody hears it.
+    signal(SignalKind::user_defined2()).map(drop).map_err(deaf)
+}
+
 fn deaf(error: std::io::Error) -> Failure {
     Failure::runtime(format!("cannot listen for signals: {error}"))
 }

@@ -16,6 +16,9 @@ fn it_says_who_answered_on_every_path() {
         );
         assert_eq!(answer.text(), "b1 says hello\n");
     }
+    // Meant for gateways, and no reason to end.
+    backend.signal("USR2");
+    assert_eq!(get(address, "/").status, 200);
     backend.signal("TERM");
     assert_eq!(backend.wait().code, Some(0));
 }

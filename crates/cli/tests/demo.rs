@@ -61,6 +61,8 @@ fn its_gateway_and_its_api_are_real() {
     let admin = format!("http://{admin}");
     let ended = run(&["endpoint", "remove", "slow", "--admin", &admin]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    demo.signal("USR2");
+    get(address, "/");
     demo.signal("TERM");
     let ended = demo.wait();
     assert_eq!(ended.code, Some(0));

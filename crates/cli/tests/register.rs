@@ -86,6 +86,7 @@ fn the_endpoint_goes_before_the_command() {
     let mut registered = start(&arguments(&etcd, &rest));
     registered.line("up");
     eventually("it is there", || is_there(&etcd));
+    signal(registered.pid(), "-USR2");
     signal(registered.pid(), "-TERM");
     eventually("it goes", || !is_there(&etcd));
     registered.line("asked");

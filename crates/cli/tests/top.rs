@@ -18,13 +18,49 @@ struct Tmux {
     socket: String,
 }
 
+/// A line of so many bytes a second in front of a command, with no room but that of the terminal: first the
+/// bytes a second, then a file for how many bytes came, then the command.
+const SLOW_LINE: &str = r#"
+import fcntl, os, pty, select, sys, termios, time, tty
+rate, counted, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+pid, line = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+size = fcntl.ioctl(0, termios.TIOCGWINSZ, b"\0" * 8)
+fcntl.ioctl(line, termios.TIOCSWINSZ, size)
+before = termios.tcgetattr(0)
+tty.setraw(0)
+count = 0
+try:
+    while True:
+        ready = select.select([0, line], [], [])[0]
+        if 0 in ready:
+            os.write(line, os.read(0, 100))
+        if line in ready:
+            part = os.read(line, max(1, rate // 20))
+            os.write(1, part)
+            count += len(part)
+            with open(counted, "w") as file:
+                file.write(str(count))
+            time.sleep(len(part) / rate)
+except OSError:
+    pass
+termios.tcsetattr(0, termios.TCSANOW, before)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
 impl Tmux {
     fn open(name: &str, environment: &str, admin: &str) -> Self {
+        Self::open_behind(name, environment, "", admin)
+    }
+
+    /// With a command in front, to which it is given as arguments.
+    fn open_behind(name: &str, environment: &str, front: &str, admin: &str) -> Self {
         let socket = format!("evenkeel-{name}-{}", std::process::id());
         let tmux = Self { socket };
         let binary = env!("CARGO_BIN_EXE_evenkeel");
         let line = format!(
-            "echo before; {environment} '{binary}' top --admin {admin}; echo left with $?; stty -a; sleep 600"
+            "echo before; {environment} {front} '{binary}' top --admin {admin}; echo left with $?; stty -a; sleep 600"
         );
         let size = ["-x", "80", "-y", "24"];
         let begin = ["-f", "/dev/null", "-u", "new-session", "-d"];
@@ -146,6 +182,64 @@ fn a_gateway_that_dies_is_told_and_nothing_is_left_broken() {
     top.keys(&["y"]);
     top.keys(&["C-c"]);
     top.is_as_before(0);
+}
+
+/// At 1,000 bytes a second a whole picture takes two seconds, and a second's changes a part of one.
+#[test]
+fn over_a_slow_line_it_is_right_and_sends_what_changed() {
+    let scene = Scene::of(IDS);
+    let count = std::env::temp_dir().join(format!("evenkeel-line-{}", std::process::id()));
+    let script = count.with_extension("py");
+    std::fs::write(&script, SLOW_LINE).expect("written");
+    let front = format!("python3 {} 1000 {}", script.display(), count.display());
+    let top = Tmux::open_behind("slow", "", &front, &scene.admin);
+    top.shows(&[
+        "ENDPOINT",
+        "東京-a",
+        "weighted_round_robin",
+        "q quit",
+        " in flight  ",
+    ]);
+    let bytes = || -> u64 {
+        let text = std::fs::read_to_string(&count).expect("it counts");
+        text.parse().expect("a count")
+    };
+    // Five seconds, by the clock of the screen, of which in each some figures change.
+    let seconds = || -> u64 {
+        let screen = top.shows(&[" UTC  evenkeel top  ", "ENDPOINT"]);
+        let row = screen.lines().find(|line| line.starts_with("b "));
+        assert!(row.is_some_and(|row| row.contains(" ready ")), "{screen}");
+        let mut clock = screen[..8]
+            .split(':')
+            .map(|part| part.parse::<u64>().expect("a clock"));
+        clock.by_ref().fold(0, |sum, part| sum * 60 + part)
+    };
+    let (first, before) = (seconds(), bytes());
+    let mut last = first;
+    while (last + 86_400 - first) % 86_400 < 5 {
+        scene.traffic(20);
+        last = seconds();
+    }
+    let each = (bytes() - before) / ((last + 86_400 - first) % 86_400);
+    println!("{each} bytes a second");
+    assert!(
+        each < 600,
+        "{each} bytes for a second in which little changes"
+    );
+    // It is not behind: what is done now is seen, and keys are answered.
+    top.keys(&["d"]);
+    top.shows(&["drain b of ", "[y/n]"]);
+    top.keys(&["y"]);
+    top.shows(&["b: draining, "]);
+    assert_eq!(scene.traffic(20), (20, 0));
+    top.keys(&["3"]);
+    let screen = top.shows(&["TIME", "operator", "draining"]);
+    assert!(!screen.contains("ENDPOINT "), "{screen}");
+    top.keys(&["q"]);
+    top.is_as_before(0);
+    for file in [&count, &script] {
+        std::fs::remove_file(file).expect("it is there");
+    }
 }
 
 #[test]

@@ -74,6 +74,7 @@ export interface StrategyInfo {
   name: string;
   summary: string;
   advice: string;
+  by_key: boolean;
   params: { name: string; values: string; default: string | null; doc: string }[];
 }
 

@@ -2,13 +2,12 @@ import { computed, effect, signal } from "@preact/signals";
 import { call, inCluster } from "../api/call";
 import type { KeyMap } from "../api/types";
 import { cluster, clusterName, isPaused } from "./live";
+import { strategies } from "./strategies";
 import { tokenIsWanted } from "./token";
 import { isVisible } from "./visible";
 
 /** Between two looks, when nothing seems to have changed. */
 const EVERY_MS = 30_000;
-
-const BY_KEY = new Set(["maglev", "ring_hash", "rendezvous"]);
 
 /** Where keys live; nothing under a strategy that does not choose by key. */
 export const keyMap = signal<KeyMap | null>(null);
@@ -16,7 +15,8 @@ export const keyMap = signal<KeyMap | null>(null);
 /** Changes whenever keys may move: an endpoint comes, goes, warms up, or stands differently. */
 const standing = computed(() => {
   const now = cluster.value;
-  if (!now || !BY_KEY.has(now.strategy)) return "";
+  const isByKey = strategies.value.some((one) => one.by_key && one.name === now?.strategy);
+  if (!now || !isByKey) return "";
   return now.endpoints.map((one) => `${one.id}:${one.state}:${one.effective_weight.toFixed(1)}`).join(" ") + now.strategy;
 });
 

@@ -38,6 +38,22 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     }
 }
 
+/// A body that is text.
+pub(super) struct TextBody(pub(super) String);
+
+impl<S: Send + Sync> FromRequest<S> for TextBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let bytes = Bytes::from_request(request, state).await.map_err(unread)?;
+        String::from_utf8(bytes.into()).map(Self).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let detail = format!("the body is not text: it is no UTF-8 from byte {at} on");
+            Problem::new(StatusCode::BAD_REQUEST, detail)
+        })
+    }
+}
+
 fn is_json(request: &Request) -> bool {
     let declared = request.headers().get(CONTENT_TYPE);
     let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("");

@@ -259,8 +259,17 @@ pub(super) const CALLS: &[Call] = &[
         path: "/decisions/{request}",
         id: "getDecision",
         summary: "The receipt of a request's last try, those of the tries before it under `earlier`",
+        query: &[Query {
+            name: "prefix",
+            schema: "Flag",
+            doc: "true: the beginning of an id will do, where only one request has it",
+        }],
         answer: Answer::Json(200, "RequestReceipt"),
-        problems: &[(404, "there is no receipt of that request")],
+        problems: &[
+            (404, "there is no receipt of that request"),
+            (409, "the ids of several requests begin like that"),
+            WRONG,
+        ],
         serve: |_| get(decisions::show),
         ..READ
     },

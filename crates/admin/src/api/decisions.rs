@@ -1,5 +1,7 @@
 //! Receipts: why requests went where they did, and where one would go.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{StatusCode, Uri};
@@ -8,7 +10,7 @@ use evenkeel_gateway::{Control, Kept, Next, NotACondition, Receipts, Wanted};
 use serde_json::Value;
 
 use super::named::NamedCluster;
-use super::query::Query;
+use super::query::{Query, flag};
 use super::sse::{BEAT, Gone, Places, Stream};
 use crate::problem::Problem;
 
@@ -34,8 +36,15 @@ pub(super) async fn list(State(control): State<Control>, uri: Uri) -> Result<Res
 pub(super) async fn show(
     State(control): State<Control>,
     Path(request): Path<String>,
+    uri: Uri,
 ) -> Result<Response, Problem> {
-    let kept = receipts(&control)?.of_request(&request);
+    let query = Query::parse(uri.query(), &["prefix"])?;
+    let by_beginning = flag(&query, "prefix")?;
+    let receipts = receipts(&control)?;
+    let mut kept = receipts.of_request(&request);
+    if kept.is_empty() && by_beginning {
+        kept = of_beginning(receipts, &request)?;
+    }
     let Some((last, earlier)) = kept.split_last() else {
         return Err(Problem::not_found(format!(
             "there is no receipt of the request {request:?}: it was not sampled (log.decision.sample), or \
@@ -46,6 +55,21 @@ pub(super) async fn show(
         &last.line,
         earlier.iter().map(|kept| &**kept),
     )))
+}
+
+/// The receipts of the one request whose id begins like this; none when there is none.
+fn of_beginning(receipts: &Receipts, beginning: &str) -> Result<Vec<Arc<Kept>>, Problem> {
+    match &receipts.ids_beginning(beginning, 2)[..] {
+        [] => Ok(Vec::new()),
+        [id] => Ok(receipts.of_request(id)),
+        [one, other, ..] => {
+            let detail = format!(
+                "the ids of several requests begin with {beginning:?}, {one:?} and {other:?} among them: give \
+                 more of it"
+            );
+            Err(Problem::new(StatusCode::CONFLICT, detail))
+        }
+    }
 }
 
 /// `GET /clusters/{cluster}/next`

@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::{IntoResponse as _, Response};
 use evenkeel_config as config;
 use evenkeel_core::Admin;
-use evenkeel_gateway::{Cluster, Control};
+use evenkeel_gateway::{Cluster, Control, EndpointReport};
 use serde_json::Value;
 
 use super::body::JsonBody;
@@ -37,17 +37,17 @@ pub(super) async fn add(
 ) -> Result<Response, Problem> {
     let endpoint = config::endpoint_from_json(&body).map_err(Problem::unprocessable)?;
     let id = endpoint.shared_id();
-    if let Err(exists) = control.add(&cluster, endpoint).await {
+    let added = control.add(&cluster, endpoint).await.map_err(|exists| {
         let detail = format!("{exists} in cluster {:?}", cluster.name());
-        return Err(Problem::new(StatusCode::CONFLICT, detail));
-    }
+        Problem::new(StatusCode::CONFLICT, detail)
+    })?;
     tracing::info!(cluster = cluster.name(), endpoint = &*id, "endpoint added");
     let location = format!(
         "/api/v1/clusters/{}/endpoints/{}",
         path_segment(cluster.name()),
         path_segment(&id)
     );
-    let view = view(&cluster, &id)?;
+    let view = view(&cluster, &id, added)?;
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(view)).into_response())
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn change(
     JsonBody(body): JsonBody,
 ) -> Result<Json<EndpointView>, Problem> {
     let (weight, admin) = changes(&body).map_err(Problem::unprocessable)?;
-    control
+    let changed = control
         .update(&named.cluster, &named.id, weight, admin)
         .await
         .map_err(|_| named.missing())?;
@@ -70,7 +70,7 @@ pub(super) async fn change(
         admin,
         "endpoint changed"
     );
-    view(&named.cluster, &named.id).map(Json)
+    view(&named.cluster, &named.id, changed).map(Json)
 }
 
 /// `DELETE /clusters/{cluster}/endpoints/{endpoint}`
@@ -90,11 +90,17 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn view(cluster: &Cluster, id: &str) -> Result<EndpointView, Problem> {
-    let report = cluster.endpoint(id).ok_or_else(|| {
-        // Somebody else removed it between the change and this look.
-        Problem::not_found(format!("the endpoint {id:?} was removed meanwhile"))
-    })?;
+/// An endpoint after a change: as it is, or, where somebody else has removed it since, as it was then. The
+/// change was made, and its answer must not say otherwise.
+fn view(
+    cluster: &Cluster,
+    id: &str,
+    then: Option<EndpointReport>,
+) -> Result<EndpointView, Problem> {
+    let report = cluster
+        .endpoint(id)
+        .or(then)
+        .ok_or_else(|| Problem::not_found(format!("the endpoint {id:?} was removed meanwhile")))?;
     Ok(EndpointView::from(&report))
 }
 

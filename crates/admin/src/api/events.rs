@@ -1,7 +1,7 @@
 //! What happened: as it comes, or what is known of before.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -116,12 +116,14 @@ impl Wanted {
         } else if let Some(time) = parse_rfc3339(&text.replace(' ', "+")) {
             // A plus that was not escaped has become a space.
             self.from = time;
+        } else if let Some(time) = last_at(text, time_of_day()) {
+            self.from = time;
         } else if let Ok(span) = parse_duration(text) {
             self.from = time_of_day() - span;
         } else {
             return Err(Problem::unprocessable(format!(
-                "since {text:?} is not a time like \"2026-11-30T12:03:00Z\", a span before now like \"10m\", \
-                 or the number of an event"
+                "since {text:?} is not a time like \"2026-11-30T12:03:00Z\" or \"12:03\" (UTC), a span before \
+                 now like \"10m\", or the number of an event"
             )));
         }
         Ok(())
@@ -135,5 +137,64 @@ impl Wanted {
             && event.time >= self.from
             && is(&self.cluster, &event.cluster)
             && is(&self.endpoint, &event.endpoint)
+    }
+}
+
+/// When it was `12:03` or `12:03:10` last, in UTC, as events are written: today, or else yesterday.
+fn last_at(text: &str, now: SystemTime) -> Option<SystemTime> {
+    const DAY: u64 = 86_400;
+    let mut parts = text.split(':').map(|part| {
+        let is_right = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_right.then(|| part.parse::<u64>().ok()).flatten()
+    });
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = match parts.next() {
+        None => 0,
+        Some(second) => second?,
+    };
+    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let now = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let today = now - now % DAY + hour * 3600 + minute * 60 + second;
+    let last = if today > now {
+        today.checked_sub(DAY)?
+    } else {
+        today
+    };
+    Some(UNIX_EPOCH + Duration::from_secs(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_the_last_one_there_was() {
+        let at = |text: &str| parse_rfc3339(text).expect("a time");
+        let now = at("2026-11-30T12:03:10.5Z");
+        for (text, expected) in [
+            ("12:03", "2026-11-30T12:03:00Z"),
+            ("12:03:10", "2026-11-30T12:03:10Z"),
+            ("12:03:11", "2026-11-29T12:03:11Z"),
+            ("00:00", "2026-11-30T00:00:00Z"),
+            ("23:59:59", "2026-11-29T23:59:59Z"),
+        ] {
+            assert_eq!(last_at(text, now), Some(at(expected)), "{text}");
+        }
+        for text in [
+            "",
+            "12",
+            "1:03",
+            "24:00",
+            "12:60",
+            "12:03:60",
+            "12:03:1",
+            "12:03:10:1",
+            "+1:03",
+            "12:03Z",
+        ] {
+            assert_eq!(last_at(text, now), None, "{text}");
+        }
     }
 }

@@ -41,6 +41,18 @@ impl Query {
     }
 }
 
+/// A parameter that is `true` or `false`; `false` when it was not given.
+pub(super) fn flag(query: &Query, name: &str) -> Result<bool, Problem> {
+    match query.get(name) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => {
+            let detail = format!("{name} {other:?} is not \"true\" or \"false\"");
+            Err(Problem::unprocessable(detail))
+        }
+    }
+}
+
 /// Percent-decoded, as forms are: `+` is a space.
 fn decoded(text: &str) -> Result<String, Problem> {
     let mut bytes = Vec::with_capacity(text.len());

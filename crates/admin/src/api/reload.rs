@@ -8,6 +8,7 @@ use evenkeel_config::{Environment, LoadError, Report, parse};
 use evenkeel_gateway::{Difference, OperatorChanges};
 use serde_json::{Value, json};
 
+use super::body::TextBody;
 use crate::problem::Problem;
 use crate::reloader::{ReloadFailure, Reloaded, Reloader};
 
@@ -38,7 +39,7 @@ pub(super) async fn reload(
 pub(super) async fn check(
     State(reloader): State<Reloader>,
     headers: HeaderMap,
-    text: String,
+    TextBody(text): TextBody,
 ) -> Result<Json<Value>, Problem> {
     not_from_another_site(&headers)?;
     let ours = reloader

@@ -11,6 +11,8 @@ pub(super) struct StrategyInfo {
     name: &'static str,
     summary: &'static str,
     advice: &'static str,
+    /// Whether it chooses by the key of a request.
+    by_key: bool,
     params: Vec<ParamInfo>,
 }
 
@@ -39,6 +41,7 @@ fn info(strategy: &Descriptor) -> StrategyInfo {
         name: strategy.name,
         summary: strategy.summary,
         advice: strategy.advice,
+        by_key: strategy.traits.keyed,
         params: params.collect(),
     }
 }

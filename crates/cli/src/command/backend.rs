@@ -6,7 +6,7 @@ use evenkeel_config::parse_listen_address;
 
 use crate::backend::{Behaviour, LatencyLaw, serve};
 use crate::exit::Failure;
-use crate::host::{EndSignals, event_loop, seed};
+use crate::host::{EndSignals, event_loop, ignore_upgrades, seed};
 use crate::{Outcome, output};
 
 /// Run an HTTP backend for trying things
@@ -51,6 +51,7 @@ impl Backend {
 
     async fn serve(self) -> Outcome {
         let mut signals = EndSignals::listen()?;
+        ignore_upgrades()?;
         let listener = tokio::net::TcpListener::bind(self.listen)
             .await
             .map_err(|error| {

@@ -16,9 +16,11 @@ use crate::{Outcome, output};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   evenkeel events --since 10m
+  evenkeel events --since 12:03
   evenkeel events --since 2026-11-30T12:03:00Z --cluster web")]
 pub(crate) struct Events {
-    /// From a time on, for a span before now, or behind the event of a number
+    /// From a time on (12:03 and 12:03:10 are UTC, as they are printed, and the last ones), for a span before
+    /// now, or behind the event of a number
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
 

@@ -22,7 +22,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     target: Target,
 
-    /// The receipt of this request, by its x-request-id
+    /// The receipt of this request, by its x-request-id or as much of its beginning as no other has
     #[arg(long, value_name = "ID", conflicts_with = "key")]
     request: Option<String>,
 
@@ -58,7 +58,7 @@ impl Explain {
     async fn fetch(&self) -> Result<Value, Failure> {
         if let Some(id) = &self.request {
             let client = self.target.client()?;
-            let path = format!("/decisions/{}", path_segment(id));
+            let path = format!("/decisions/{}?prefix=true", path_segment(id));
             return client.call(Method::GET, &path, None).await;
         }
         let (client, cluster) = self.target.open().await?;

@@ -17,7 +17,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
 use crate::exit::Failure;
-use crate::host::{EndSignals, event_loop, seed};
+use crate::host::{EndSignals, event_loop, ignore_upgrades, seed};
 use crate::{Outcome, output};
 
 /// How long etcd may take to forget the endpoint; its lease sees to it after that.
@@ -166,6 +166,7 @@ impl Register {
     /// Runs the command, and keeps the key meanwhile.
     async fn attend(self, mut registration: Registration) -> Outcome {
         let mut signals = EndSignals::listen()?;
+        ignore_upgrades()?;
         let mut child = self.start()?;
         let mut backoff = Backoff::new(seed()?);
         let ended = tokio::select! {

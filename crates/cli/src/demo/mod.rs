@@ -21,7 +21,7 @@ use evenkeel_core::Rng;
 use evenkeel_gateway::Control;
 use tokio::time::Instant;
 
-use crate::host::{EndSignals, event_loop, seed};
+use crate::host::{EndSignals, event_loop, ignore_upgrades, seed};
 use crate::output::Format;
 use crate::{Outcome, log, output};
 
@@ -59,6 +59,7 @@ pub(crate) fn run(plan: Plan) -> Outcome {
 
 async fn perform(plan: &Plan) -> Outcome {
     let mut signals = EndSignals::listen()?;
+    ignore_upgrades()?;
     let mut rng = Rng::new(seed()?);
     let fleet = Fleet::start(&mut rng)?;
     let stage = Stage::set(plan, &fleet, rng.next_u64()).await?;
@@ -116,6 +117,11 @@ fn introduce(plan: &Plan, stage: &Stage) -> Outcome {
         Some(duration) => format!("for {duration:?}"),
         None => "until Ctrl-C".to_owned(),
     };
+    // Not the one that it has.
+    let other = match plan.strategy.name() {
+        "round_robin" => "least_request",
+        _ => "round_robin",
+    };
     let text = format!(
         "listening on {address}\nadmin on {admin}\n\n\
          Six backends, {rate} requests a second, {until}. `medium` is twice and `slow` five times as slow as\n\
@@ -125,7 +131,7 @@ fn introduce(plan: &Plan, stage: &Stage) -> Outcome {
          evenkeel explain{flag} --request ID         # its x-request-id\n  \
          evenkeel endpoint list{flag}\n  \
          evenkeel endpoint drain fast-1{flag}\n  \
-         evenkeel strategy set round_robin{flag}\n\n",
+         evenkeel strategy set {other}{flag}\n\n",
         address = stage.address(),
         rate = plan.rate,
     );

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Input;
 use super::model::{Shadow, Told};
-use super::state::Change;
+use super::state::{Change, Wish};
 use crate::client::{Client, Cluster};
 use crate::exit::Failure;
 
@@ -37,7 +37,7 @@ pub(super) struct Feed {
     pub(super) told: mpsc::Sender<Input>,
     /// The cluster that is shown.
     pub(super) cluster: watch::Receiver<String>,
-    pub(super) changes: mpsc::Receiver<Change>,
+    pub(super) wishes: mpsc::Receiver<Wish>,
 }
 
 /// Nobody looks any more, or the gateway is gone.
@@ -52,7 +52,7 @@ impl Feed {
                     client,
                     told,
                     cluster,
-                    changes,
+                    wishes,
                 } = &mut self;
                 let session = Session {
                     client,
@@ -63,7 +63,7 @@ impl Feed {
                     session.figures(),
                     session.events(),
                     session.looks(cluster.clone()),
-                    session.changes(changes),
+                    session.wishes(wishes),
                 )
             };
             let why = match ended {
@@ -138,22 +138,34 @@ impl Session<'_> {
         answer.and_then(read).unwrap_or_default()
     }
 
-    async fn changes(&self, changes: &mut mpsc::Receiver<Change>) -> Ended {
-        while let Some(change) = changes.recv().await {
-            let cluster = Cluster {
-                name: change.cluster,
-            };
-            let path = cluster.endpoint_path(&change.endpoint);
-            let body = json!({"admin": change.admin});
-            let answer = self.client.call(Method::PATCH, &path, Some(&body)).await;
-            let how = match answer {
-                Ok(endpoint) => Ok(made(&change.endpoint, &endpoint)),
-                Err(failure) => Err(format!("{}: {}", change.endpoint, failure.words())),
-            };
-            self.changed.notify_one();
-            self.tell(Told::Changed(how)).await?;
+    async fn wishes(&self, wishes: &mut mpsc::Receiver<Wish>) -> Ended {
+        while let Some(wish) = wishes.recv().await {
+            match wish {
+                Wish::Change(change) => self.change(change).await?,
+                Wish::Receipt(id) => {
+                    let path = format!("/decisions/{}?prefix=true", path_segment(&id));
+                    let answer = self.client.call(Method::GET, &path, None).await;
+                    let found = answer.map_err(|failure| failure.words());
+                    self.tell(Told::Receipt(found)).await?;
+                }
+            }
         }
         Err(ended())
+    }
+
+    async fn change(&self, change: Change) -> Ended {
+        let cluster = Cluster {
+            name: change.cluster,
+        };
+        let path = cluster.endpoint_path(&change.endpoint);
+        let body = json!({"admin": change.admin});
+        let answer = self.client.call(Method::PATCH, &path, Some(&body)).await;
+        let how = match answer {
+            Ok(endpoint) => Ok(made(&change.endpoint, &endpoint)),
+            Err(failure) => Err(format!("{}: {}", change.endpoint, failure.words())),
+        };
+        self.changed.notify_one();
+        self.tell(Told::Changed(how)).await
     }
 
     async fn tell(&self, told: Told) -> Ended {

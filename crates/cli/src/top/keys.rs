@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::state::{Change, Mode, State, View};
+use super::state::{Change, Mode, OF_ENDPOINT, State, View, Wish};
 
 /// The most characters of a filter.
 const FILTER_MAX: usize = 200;
@@ -11,7 +11,7 @@ const FILTER_MAX: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
-    Make(Change),
+    Ask(Wish),
     End,
 }
 
@@ -36,7 +36,7 @@ impl State {
             Mode::Confirm(change) => {
                 self.mode = Mode::Browse;
                 match key.code {
-                    KeyCode::Char('y' | 'Y') => Effect::Make(change),
+                    KeyCode::Char('y' | 'Y') => Effect::Ask(Wish::Change(change)),
                     _ => Effect::Nothing,
                 }
             }
@@ -82,7 +82,10 @@ impl State {
 
     fn type_filter(&mut self, code: KeyCode) -> Effect {
         match code {
-            KeyCode::Enter => self.mode = Mode::Browse,
+            KeyCode::Enter => {
+                self.mode = Mode::Browse;
+                return self.look_for_receipt();
+            }
             KeyCode::Esc => {
                 self.filter.clear();
                 self.mode = Mode::Browse;
@@ -111,6 +114,16 @@ impl State {
         }
     }
 
+    /// Asks for the receipt of a request that is not among the latest decisions: the words may be its id.
+    fn look_for_receipt(&mut self) -> Effect {
+        let words = self.filter.trim();
+        let may_be_id = !words.is_empty() && !words.contains([' ', '=']);
+        if self.view != View::Decisions || !may_be_id || !self.decisions().is_empty() {
+            return Effect::Nothing;
+        }
+        Effect::Ask(Wish::Receipt(words.to_owned()))
+    }
+
     /// The decisions in which the endpoint that is chosen had a part.
     fn decisions_of_chosen(&mut self) {
         if self.view != View::Endpoints {
@@ -118,7 +131,7 @@ impl State {
         }
         let endpoint = self.chosen_endpoint();
         if let Some(id) = endpoint.map(|row| row.endpoint.id.clone()) {
-            self.filter = id;
+            self.filter = format!("{OF_ENDPOINT}{id}");
             self.view = View::Decisions;
         }
     }

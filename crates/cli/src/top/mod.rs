@@ -54,13 +54,13 @@ enum Input {
 /// Shows `state` until the user has seen enough.
 pub(crate) fn show(client: Client, mut state: State) -> Outcome {
     let (sender, mut inputs) = mpsc::channel(WAITING_MAX);
-    let (changes, changed) = mpsc::channel(WAITING_MAX);
+    let (wishes, wished) = mpsc::channel(WAITING_MAX);
     let (cluster, shown) = watch::channel(state.cluster.clone());
     let feed = Feed {
         client,
         told: sender.clone(),
         cluster: shown,
-        changes: changed,
+        wishes: wished,
     };
     let mut screen = Screen::enter()?;
     let signals = sender.clone();
@@ -68,7 +68,7 @@ pub(crate) fn show(client: Client, mut state: State) -> Outcome {
     std::thread::spawn(move || network.block_on(async { tokio::join!(feed.run(), ends(signals)) }));
     std::thread::spawn(move || read_keys(&sender));
     let mut ends = Ends {
-        changes,
+        wishes,
         cluster,
         pace: Pace::default(),
     };
@@ -77,7 +77,7 @@ pub(crate) fn show(client: Client, mut state: State) -> Outcome {
 
 /// What the loop gives away, and when it draws.
 struct Ends {
-    changes: mpsc::Sender<state::Change>,
+    wishes: mpsc::Sender<state::Wish>,
     cluster: watch::Sender<String>,
     pace: Pace,
 }
@@ -119,7 +119,7 @@ impl Ends {
             Input::Resized => {}
             Input::Told(told) => {
                 // The answer to a key is awaited like the key itself.
-                if !matches!(told, Told::Changed(_)) {
+                if !matches!(told, Told::Changed(_) | Told::Receipt(_)) {
                     why = Why::News;
                 }
                 state.hear(told);
@@ -127,8 +127,8 @@ impl Ends {
             Input::Key(key) => match state.press(key) {
                 Effect::End => return false,
                 Effect::Nothing => {}
-                Effect::Make(change) => {
-                    if self.changes.try_send(change).is_err() {
+                Effect::Ask(wish) => {
+                    if self.wishes.try_send(wish).is_err() {
                         state.hear(Told::Changed(Err("the gateway does not answer".to_owned())));
                     }
                 }
@@ -146,6 +146,8 @@ impl Ends {
 
 /// Passes on that the process is asked to end, and ends it where the terminal holds up everything else.
 async fn ends(inputs: mpsc::Sender<Input>) {
+    // Not how a gateway is told of a successor, and no reason to leave a terminal as it is.
+    let _ = crate::host::ignore_upgrades();
     let listen = |kind| signal(kind).ok();
     let kinds = [
         SignalKind::terminate(),

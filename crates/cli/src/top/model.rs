@@ -19,6 +19,8 @@ pub(super) struct Model {
     pub(super) no_decisions: Option<String>,
     /// Of the cluster that is shown.
     pub(super) shadows: Vec<Shadow>,
+    /// A receipt that is not among the latest decisions.
+    pub(super) found: Option<Value>,
     /// The oldest first.
     pub(super) events: Vec<Event>,
 }
@@ -33,6 +35,8 @@ pub(super) enum Told {
     /// Of the cluster of this name; the reason where there are none.
     Decisions(String, Result<Vec<Value>, String>),
     Shadows(String, Vec<Shadow>),
+    /// A receipt that was asked for by the beginning of its request's id, or why there is none.
+    Receipt(Result<Value, String>),
     Event(Event),
     /// What was asked for is done, or not.
     Changed(Result<String, String>),
@@ -114,7 +118,6 @@ pub(super) struct Endpoint {
 #[serde(default)]
 pub(super) struct Shadow {
     pub(super) strategy: String,
-    pub(super) agreement: f64,
     pub(super) summary: String,
 }
 
@@ -157,6 +160,7 @@ impl Model {
                 self.no_decisions = Some(why);
             }
             Told::Shadows(name, shadows) if name == cluster => self.shadows = shadows,
+            Told::Receipt(Ok(receipt)) => self.found = Some(receipt),
             Told::Event(event) => {
                 if self.events.len() == EVENTS_MAX {
                     self.events.remove(0);
@@ -164,7 +168,8 @@ impl Model {
                 self.events.push(event);
             }
             // Of a cluster that is no longer shown, or nothing to keep.
-            Told::Decisions(..) | Told::Shadows(..) | Told::Changed(_) | Told::Lost(_) => {}
+            Told::Decisions(..) | Told::Shadows(..) => {}
+            Told::Receipt(Err(_)) | Told::Changed(_) | Told::Lost(_) => {}
         }
     }
 

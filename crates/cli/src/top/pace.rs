@@ -76,6 +76,40 @@ mod tests {
         );
     }
 
+    /// A line of so many bytes a second behind a terminal's buffer of 4 KiB, for an hour of news: what is shown
+    /// is never older than the buffer and a picture take, and the line is not always full.
+    #[test]
+    fn a_slow_line_is_not_fallen_behind_on() {
+        const BUFFER: f64 = 4096.0;
+        for (rate, picture) in [
+            (100.0, 300.0),
+            (400.0, 600.0),
+            (1_200.0, 5_000.0),
+            (20.0, 300.0),
+        ] {
+            let (mut pace, mut now, mut waiting) = (Pace::default(), 0.0_f64, 0.0_f64);
+            let (mut oldest, mut empty) = (0.0_f64, 0);
+            while now < 3600.0 {
+                pace.want(Why::News);
+                let wait = pace.wait(Duration::from_secs_f64(now)).expect("wanted");
+                let wait = wait.as_secs_f64().max(0.01);
+                now += wait;
+                waiting = (waiting - wait * rate).max(0.0);
+                empty += u32::from(waiting == 0.0);
+                let began = now;
+                waiting += picture;
+                let blocked = (waiting - BUFFER).max(0.0) / rate;
+                now += blocked;
+                waiting -= blocked * rate;
+                oldest = oldest.max(blocked + waiting / rate);
+                let times = [began, now].map(Duration::from_secs_f64);
+                pace.drawn(times[0], times[1]);
+            }
+            assert!(oldest <= (BUFFER + picture) / rate, "{rate}: {oldest} s");
+            assert!(rate < picture || empty > 1_000, "{rate}: {empty}");
+        }
+    }
+
     #[test]
     fn a_slow_terminal_is_drawn_on_for_a_quarter_of_the_time() {
         let mut pace = Pace::default();

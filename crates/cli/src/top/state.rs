@@ -60,6 +60,17 @@ pub(super) struct Change {
     pub(super) admin: &'static str,
 }
 
+/// What the gateway is asked for because of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Change(Change),
+    /// The receipt of the request whose id begins like this.
+    Receipt(String),
+}
+
+/// Before the id of an endpoint: a filter that takes what that one has a part in, and nothing else.
+pub(super) const OF_ENDPOINT: &str = "endpoint=";
+
 /// How a change went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Remark {
@@ -126,6 +137,12 @@ impl State {
                 };
                 self.remark = Some(Remark { text, is_bad });
             }
+            Told::Receipt(Err(why)) => {
+                self.remark = Some(Remark {
+                    text: why.clone(),
+                    is_bad: true,
+                });
+            }
             Told::Figures(_) => self.lost = None,
             _ => {}
         }
@@ -158,6 +175,7 @@ impl State {
         for model in [Some(&mut self.heard), self.stopped.as_mut()] {
             let Some(model) = model else { continue };
             model.decisions.clear();
+            model.found = None;
             model.shadows.clear();
         }
     }
@@ -167,6 +185,9 @@ impl State {
         let mut rows = self.model().rows(&self.cluster);
         rows.retain(|row| {
             let it = row.endpoint;
+            if let Some(id) = self.filter.strip_prefix(OF_ENDPOINT) {
+                return it.id == id;
+            }
             self.wanted(&[&it.id, &it.address, &it.state, &it.reason])
         });
         rows.sort_by(|a, b| self.sort.order(a, b));
@@ -178,9 +199,21 @@ impl State {
 
     /// The decisions that are listed, the newest first.
     pub(super) fn decisions(&self) -> Vec<&Value> {
-        let all = self.model().decisions.iter();
-        all.filter(|it| self.filter.is_empty() || self.wanted(&[&it.to_string()]))
-            .collect()
+        let model = self.model();
+        if self.filter.is_empty() {
+            return model.decisions.iter().collect();
+        }
+        let takes = |it: &&Value| match self.filter.strip_prefix(OF_ENDPOINT) {
+            Some(id) => has_part(it, id),
+            None => self.wanted(&[&it.to_string()]),
+        };
+        let latest = model.decisions.iter().filter(takes);
+        let latest: Vec<&Value> = latest.collect();
+        if latest.is_empty() {
+            // What was asked for since it is not among the latest.
+            return model.found.iter().filter(takes).collect();
+        }
+        latest
     }
 
     /// The events that are listed, the newest first.
@@ -188,6 +221,9 @@ impl State {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let all = self.model().events.iter().rev();
         all.filter(|it| {
+            if let Some(id) = self.filter.strip_prefix(OF_ENDPOINT) {
+                return it.endpoint.as_deref() == Some(id);
+            }
             self.wanted(&[
                 &it.time,
                 &it.event,
@@ -236,6 +272,15 @@ impl State {
         let at = self.places[View::Endpoints as usize].index(&keys);
         rows.into_iter().nth(at)
     }
+}
+
+/// Whether an endpoint had a part in a decision: chosen, compared, or excluded.
+fn has_part(receipt: &Value, id: &str) -> bool {
+    let among = |list: &str| {
+        let all = receipt.get(list).and_then(Value::as_array);
+        all.is_some_and(|all| all.iter().any(|one| word(one, "id") == id))
+    };
+    word(receipt, "chosen") == id || among("candidates") || among("excluded")
 }
 
 impl Sort {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::draw::draw;
 use super::keys::Effect;
 use super::model::Told;
-use super::state::{Change, State, View};
+use super::state::{Change, State, View, Wish};
 
 /// A gateway with these endpoints: id, state, effective weight, share.
 fn scene(endpoints: &[(&str, &str, f64, f64)]) -> State {
@@ -52,8 +52,9 @@ fn scene(endpoints: &[(&str, &str, f64, f64)]) -> State {
     state.hear(Told::Figures(from(figures)));
     state.hear(Told::Event(from(event)));
     state.hear(Told::Decisions("web".to_owned(), Ok(vec![receipt])));
-    let shadow =
-        json!([{"strategy": "peak_ewma", "agreement": 0.8, "summary": "level with the live one"}]);
+    let shadow = json!([{"strategy": "peak_ewma", "summary": "level with the live one"},
+               {"strategy": "prequal", "summary": "level"}, {"strategy": "maglev", "summary": "level"},
+               {"strategy": "noise", "summary": "agrees 90 %"}]);
     state.hear(Told::Shadows("web".to_owned(), from(shadow)));
     state
 }
@@ -133,7 +134,8 @@ fn who_gets_what_and_why_at_every_size() {
             "500",
             "9.4",
             "api PANIC maglev",
-            "shadow peak_ewma agrees in 80.0%",
+            "shadow peak_ewma: level with the live one",
+            "noise (itself, another seed): agrees 90 %",
             "nothing is due to it",
         ],
     );
@@ -173,7 +175,39 @@ fn decisions_open_to_receipts_and_events_tell_what_changed() {
     press(&mut state, "\x1b");
     assert_eq!(state.events().len(), 1);
     press(&mut state, "1\x1b↓\n");
-    assert_eq!((state.view, state.filter.as_str()), (View::Decisions, "b"));
+    assert_eq!(
+        (state.view, state.filter.as_str()),
+        (View::Decisions, "endpoint=b")
+    );
+    assert_shows(&state, (80, 24), &["12:03:59 a"]);
+    press(&mut state, "1\x1b↓\n");
+    assert_eq!(state.filter, "endpoint=c");
+    assert!(state.decisions().is_empty(), "c had no part in it");
+}
+
+#[test]
+fn a_request_of_long_ago_is_asked_for_by_the_beginning_of_its_id() {
+    let mut state = three();
+    assert_eq!(press(&mut state, "2/r-1\n"), Effect::Nothing, "it is there");
+    let asked = press(&mut state, "\x1b/r-0\n");
+    assert_eq!(asked, Effect::Ask(Wish::Receipt("r-0".to_owned())));
+    state.hear(Told::Receipt(Err("there is no receipt".to_owned())));
+    assert_shows(
+        &state,
+        (80, 24),
+        &["no decision has \"r-0\"", "there is no receipt"],
+    );
+    let receipt = json!({"time": "2026-11-30T11:00:00.000Z", "request_id": "r-077", "cluster": "web",
+        "strategy": "least_request", "attempt": 1, "chosen": "c", "candidates": [], "excluded": [],
+        "outcome": {"status": 200, "latency_ms": 4.1, "error": null}});
+    state.hear(Told::Receipt(Ok(receipt)));
+    assert_shows(
+        &state,
+        (80, 24),
+        &["11:00:00 c", "request r-077 in cluster web"],
+    );
+    press(&mut state, "\x1b");
+    assert_eq!(state.decisions().len(), 1, "only the latest");
 }
 
 #[test]
@@ -191,7 +225,8 @@ fn a_drain_is_asked_for_and_confirmed() {
         endpoint: "a".to_owned(),
         admin: "draining",
     };
-    assert_eq!(press(&mut state, "y"), Effect::Make(change));
+    let wish = Effect::Ask(Wish::Change(change));
+    assert_eq!(press(&mut state, "y"), wish);
     state.hear(Told::Changed(Err("a: no such endpoint".to_owned())));
     assert_shows(&state, (80, 24), &["a: no such endpoint"]);
     let mut alone = scene(&[("a", "ready", 1.0, 1.0), ("b", "draining", 0.0, 0.0)]);

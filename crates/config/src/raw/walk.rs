@@ -128,7 +128,11 @@ impl<'a> Walk<'a> {
         let given = name.get_ref();
         let place = section.place();
         let known = keys::of(&section.pattern).map(Key::name);
-        let hint = evenkeel_core::did_you_mean(given, known.clone());
+        let mut hint = evenkeel_core::did_you_mean(given, known.clone());
+        if let Some(ours) = elsewhere(given).filter(|ours| known.clone().any(|name| name == *ours))
+        {
+            hint = format!(", did you mean {ours:?}?");
+        }
         let mistake = if let Some((table, header)) = section.misplaced(given) {
             Mistake::new(
                 format!("unknown key {given:?} {place}, it is a key of {table}"),
@@ -148,6 +152,19 @@ impl<'a> Walk<'a> {
         };
         self.error(name.span(), mistake);
     }
+}
+
+/// What we call what others, or our own words for it, call like this; letters alone do not tell.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "ejection" | "ejections" | "outlier_detection" | "passive_health" => "outlier",
+        "health_check" | "health_checks" | "healthcheck" | "check" => "health",
+        "lb_policy" | "balance" | "algorithm" | "policy" => "strategy",
+        "retries" => "retry",
+        "servers" | "upstreams" | "backends" | "hosts" => "endpoints",
+        "mirror" | "shadows" => "shadow",
+        _ => return None,
+    })
 }
 
 /// Whether a key that is not supported yet only turns off what is not there.

@@ -255,6 +255,9 @@ pub(super) const CLUSTER: &[Case] = &[
         "6:10 error: [cluster.web] is given twice",
         "7:1 error: endpoints is given twice",
     ]),
+    ("[cluster.web.ejection]\nconsecutive_failures = 3", &[
+        "6:14 error: unknown key \"ejection\" in cluster.web, did you mean \"outlier\"?",
+    ]),
     ("strategy = \"least_requst\"", &[
         "6:12 error: cluster.web.strategy: there is no strategy \"least_requst\", did you mean \"least_request\"?",
     ]),

@@ -109,6 +109,24 @@ impl Receipts {
         found
     }
 
+    /// Up to `limit` ids of requests that begin like this, each once, the newest first. O(kept).
+    #[must_use]
+    pub fn ids_beginning(&self, beginning: &str, limit: usize) -> Vec<Arc<str>> {
+        let ring = unpoisoned(self.ring.lock());
+        let mut found: Vec<Arc<str>> = Vec::new();
+        for kept in ring.iter().rev() {
+            if found.len() >= limit {
+                break;
+            }
+            if kept.request_id.starts_with(beginning)
+                && !found.iter().any(|id| **id == *kept.request_id)
+            {
+                found.push((&*kept.request_id).into());
+            }
+        }
+        found
+    }
+
     /// Keeps a receipt, and lets go of the oldest one when there is no room.
     pub(super) fn keep(&self, kept: Kept) -> Arc<Kept> {
         let kept = Arc::new(kept);

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::restart::Task;
 use super::shared::Shared;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, EndpointReport};
 use crate::decision::Receipts;
 use crate::discovery::{keep, tell_accepted};
 use crate::event::{Event, EventKind, Events};
@@ -126,21 +126,27 @@ impl Control {
         self.shared.is_ready()
     }
 
-    /// Adds an endpoint.
+    /// Adds an endpoint, and reports it as it was then: it may be gone again when this returns. None: it was
+    /// removed in the same moment.
     ///
     /// # Errors
     ///
     /// When there is one of that id.
-    pub async fn add(&self, cluster: &Cluster, endpoint: Endpoint) -> Result<(), EndpointExists> {
+    pub async fn add(
+        &self,
+        cluster: &Cluster,
+        endpoint: Endpoint,
+    ) -> Result<Option<EndpointReport>, EndpointExists> {
         let id = endpoint.shared_id();
         cluster
             .add(endpoint)
             .ok_or_else(|| EndpointExists(Arc::clone(&id)))?;
+        let report = cluster.endpoint(&id);
         self.tell_member(cluster, &id, "added", "an operator added it");
         self.shared.site.operated().notify_one();
         self.shared.resolver.ask();
         self.settle().await;
-        Ok(())
+        Ok(report)
     }
 
     /// Removes an endpoint. When this returns, no decision is made on a list with it any more; its
@@ -158,7 +164,8 @@ impl Control {
         Ok(())
     }
 
-    /// Changes an endpoint's weight, what an operator wants of it, or both.
+    /// Changes an endpoint's weight, what an operator wants of it, or both, and reports it as [`Control::add`]
+    /// does.
     ///
     /// # Errors
     ///
@@ -169,9 +176,10 @@ impl Control {
         id: &str,
         weight: Option<u16>,
         admin: Option<Admin>,
-    ) -> Result<(), UnknownEndpoint> {
+    ) -> Result<Option<EndpointReport>, UnknownEndpoint> {
         let missing = || UnknownEndpoint(id.into());
         cluster.update(id, weight, admin).ok_or_else(missing)?;
+        let report = cluster.endpoint(id);
         let weight = weight.map(|weight| format!("weight {weight}"));
         let admin = admin.map(|admin| admin.as_str().to_owned());
         let what: Vec<String> = weight.into_iter().chain(admin).collect();
@@ -179,7 +187,7 @@ impl Control {
         self.tell(event.of_endpoint(id.into()), cluster);
         self.shared.site.operated().notify_one();
         self.settle().await;
-        Ok(())
+        Ok(report)
     }
 
     /// Replaces a cluster's strategy; requests in flight finish under the old one.

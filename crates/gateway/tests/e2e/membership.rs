@@ -1,6 +1,7 @@
 //! Endpoints that come and go, change and drain while requests flow.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use evenkeel_core::Admin;
 use evenkeel_core::strategy::registry::{self, STRATEGIES};
@@ -17,6 +18,41 @@ impl Drop for Over<'_> {
     }
 }
 
+/// Requests one every `apart`, on as many connections as it takes to keep that up, while something changes;
+/// how many there were. Each must be answered.
+pub(crate) fn at_rate(gateway: &Gateway, apart: Duration, change: impl FnOnce()) -> usize {
+    let (is_over, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a pace, by which nothing is judged"
+    )]
+    let begun = Instant::now();
+    let address = gateway.address();
+    std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| {
+                let mut client = RawClient::connect(address);
+                while !is_over.load(Ordering::Relaxed) {
+                    // Whoever is free takes the next one, at its time: a slow answer holds up no other.
+                    let turn = asked.fetch_add(1, Ordering::Relaxed);
+                    let due = apart * turn as u32;
+                    std::thread::sleep(due.saturating_sub(begun.elapsed()));
+                    client.send(GET);
+                    let response = client.response();
+                    assert_eq!(response.status, 200, "{response:?}");
+                }
+            });
+        }
+        // Also when `change` panics: the scope would wait for clients that never end.
+        let _over = Over(&is_over);
+        change();
+    });
+    asked.into_inner()
+}
+
+/// So many requests may be under way at once.
+const CLIENTS: usize = 8;
+
 /// Clients that ask on and on while `change` runs, and demand an answer each time; how often they
 /// asked.
 pub(crate) fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
@@ -32,7 +68,7 @@ pub(crate) fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
                     assert_eq!(response.status, 200, "{response:?}");
                     asked.fetch_add(1, Ordering::Relaxed);
                     // 4 clients, 400 requests a second at most.
-                    std::thread::sleep(std::time::Duration::from_millis(10));
+                    std::thread::sleep(Duration::from_millis(10));
                 }
             });
         }
@@ -41,6 +77,22 @@ pub(crate) fn under_load(gateway: &Gateway, change: impl FnOnce()) -> usize {
         change();
     });
     asked.into_inner()
+}
+
+/// What was added and removed again before its answer was added all the same.
+#[test]
+fn an_endpoint_that_goes_at_once_is_reported_as_it_came() {
+    let upstream = Upstream::ok("ok");
+    let gateway = Gateway::single(&upstream);
+    let (control, cluster) = (gateway.control(), gateway.cluster());
+    let (added, removed) = gateway.wait(async {
+        let add = control.add(cluster, upstream.endpoint("b"));
+        tokio::join!(add, control.remove(cluster, "b"))
+    });
+    removed.expect("it was there");
+    let report = added.expect("its id was free").expect("it was there");
+    assert_eq!((report.endpoint.id(), report.endpoint.weight()), ("b", 1));
+    assert!(cluster.endpoint("b").is_none());
 }
 
 /// G11: 1,000 additions and removals under load lose no request.
@@ -56,7 +108,7 @@ fn g11_endpoints_come_and_go_under_load() {
             gateway.add(upstream.endpoint(&id));
             if round % 10 == 0 {
                 // Long enough to get some of the load.
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(20));
             }
             gateway.remove(&id);
         }
@@ -202,7 +254,7 @@ fn strategies_are_replaced_under_load() {
             let strategy = registry::build(name, &[]).expect("it is registered");
             gateway.wait(gateway.control().set_strategy(gateway.cluster(), strategy));
             assert_eq!(gateway.cluster().strategy().descriptor().name, name);
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
         }
     });
     let came: usize = upstreams.iter().map(Upstream::count).sum();

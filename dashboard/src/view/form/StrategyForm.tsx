@@ -1,24 +1,19 @@
 import { type Signal, signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { call } from "../../api/call";
-import type { StrategyInfo } from "../../api/types";
+import { useRef } from "preact/hooks";
 import { setStrategy } from "../../state/changes";
 import { details } from "../../state/details";
 import { clusterName } from "../../state/live";
+import { strategies } from "../../state/strategies";
 import { Field } from "./Field";
 import { Form } from "./Form";
 
 /** Gives the cluster another strategy, or this one other parameters. */
 export function StrategyForm() {
   const before = details.value?.strategy ?? { name: "", params: {} };
-  const all = useSignal<StrategyInfo[]>([]);
   const name = useSignal(before.name);
   // A signal for each parameter that was shown, so that going back and forth loses nothing.
   const texts = useRef(new Map<string, Signal<string>>());
-  useEffect(() => {
-    call<StrategyInfo[]>("GET", "/strategies").then((told) => (all.value = told), () => undefined);
-  }, []);
-  const chosen = all.value.find((one) => one.name === name.value);
+  const chosen = strategies.value.find((one) => one.name === name.value);
   const choose = (wanted: string) => (name.value = wanted);
   const textOf = (param: string): Signal<string> => {
     const key = `${name.value} ${param}`;
@@ -39,7 +34,7 @@ export function StrategyForm() {
       <div class="field">
         <label for="strategy">strategy</label>
         <select id="strategy" aria-describedby="strategy-hint" value={name.value} onChange={(event) => choose(event.currentTarget.value)}>
-          {all.value.map((one) => (
+          {strategies.value.map((one) => (
             <option key={one.name} value={one.name}>
               {one.name}
             </option>

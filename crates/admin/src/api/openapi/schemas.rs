@@ -40,7 +40,7 @@ pub(super) fn all() -> Value {
         ("OverridesFate", json!({ "enum": ["keep", "drop"] })),
         (
             "Since",
-            json!({ "type": "string", "examples": ["2026-11-30T12:03:00Z", "10m", "17"] }),
+            json!({ "type": "string", "examples": ["2026-11-30T12:03:00Z", "12:03", "10m", "17"] }),
         ),
         ("Flag", json!({ "enum": ["true", "false"] })),
         ("Text", json!({ "type": "string" })),
@@ -259,7 +259,7 @@ fn strategy_info() -> Value {
         "name": text(), "values": text(), "default": optional("string"), "doc": text(),
     }));
     object(json!({
-        "name": text(), "summary": text(), "advice": text(),
+        "name": text(), "summary": text(), "advice": text(), "by_key": { "type": "boolean" },
         "params": { "type": "array", "items": param },
     }))
 }

@@ -14,7 +14,7 @@ use ratatui::widgets::Paragraph;
 use super::list::page_start;
 use super::model::Cluster;
 use super::state::{Mode, State, View};
-use super::words::{clock, cut, millis, number, percent};
+use super::words::{clock, cut, millis, number};
 use style::Styles;
 
 /// The smallest height at which more than the list is shown.
@@ -62,8 +62,10 @@ pub(super) fn rows_per_page(state: &State, area: Rect) -> usize {
 fn places(state: &State, area: Rect) -> Places {
     let count = state.model().clusters.len().max(1) as u16;
     let clusters = count.min((area.height / 8).max(1));
-    let shadows = state.model().shadows.len().min(2) as u16;
-    let shadow = if area.height < 16 { 0 } else { shadows };
+    let shadows = state.model().shadows.len() as u16;
+    // One alone says nothing: the noise is what the others are held against.
+    let room = area.height / 8;
+    let shadow = if room < 2 { 0 } else { shadows.min(room) };
     let parts = [
         Constraint::Length(1),
         Constraint::Length(clusters),
@@ -143,12 +145,15 @@ fn cluster_line(state: &State, cluster: &Cluster, is_shown: bool) -> String {
 }
 
 fn shadow(state: &State, frame: &mut Frame<'_>, area: Rect, styles: Styles) {
-    let lines = state.model().shadows.iter().map(|shadow| {
-        let agrees = percent(shadow.agreement);
-        let text = format!(
-            "  shadow {} agrees in {agrees}: {}",
-            shadow.strategy, shadow.summary
-        );
+    // The noise is the last one, and is not what is left out.
+    let all = &state.model().shadows;
+    let others = usize::from(area.height).min(all.len()).saturating_sub(1);
+    let shown = all[..others].iter().chain(all.last());
+    let lines = shown.map(|shadow| {
+        let text = match &*shadow.strategy {
+            "noise" => format!("  noise (itself, another seed): {}", shadow.summary),
+            name => format!("  shadow {name}: {}", shadow.summary),
+        };
         Line::styled(cut(&text, area.width.into()), styles.quiet())
     });
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
