@@ -170,15 +170,34 @@ fn clippy() -> Result<()> {
     process::run(clippy.args(["--", "-D", "warnings"]))
 }
 
-/// The binary without what can be left out.
+/// What the client library can be built with, each for itself.
+const CLIENT_FEATURES: &[&str] = &[
+    "consul",
+    "discovery",
+    "dns",
+    "etcd",
+    "http",
+    "hyper",
+    "kubernetes",
+    "prometheus",
+    "receipts",
+    "reqwest",
+    "tracing",
+];
+
+/// The binary without what can be left out, and the client library with one thing at a time.
 fn features() -> Result<()> {
+    let apart = ["--locked", "--quiet", "--target-dir", "target/features"];
     let mut check = cargo(&["check", "--package", "evenkeel", "--no-default-features"]);
-    process::run(
-        check
-            .args(["--locked", "--quiet"])
-            .env("RUSTFLAGS", "-D warnings")
-            .args(["--target-dir", "target/features"]),
-    )
+    process::run(check.args(apart).env("RUSTFLAGS", "-D warnings"))?;
+    let client = ["clippy", "--package", "evenkeel-client", "--lib"];
+    for feature in CLIENT_FEATURES {
+        let mut clippy = cargo(&client);
+        clippy.args(apart).arg("--no-default-features");
+        clippy.args(["--features", feature, "--", "-D", "warnings"]);
+        process::run(&mut clippy).with_context(|| format!("evenkeel-client with {feature}"))?;
+    }
+    Ok(())
 }
 
 /// Says what to install when a part of the toolchain is missing, instead of cargo's riddle.

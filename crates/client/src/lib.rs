@@ -73,19 +73,13 @@ mod rules;
 mod session;
 mod settings;
 mod shared;
+#[cfg(feature = "discovery")]
+pub mod sources;
 mod stats;
 mod trail;
 mod tries;
 mod upkeep;
 mod view;
-
-pub use evenkeel_core as core;
-/// Sources of lists of endpoints.
-#[cfg(feature = "discovery")]
-pub mod sources {
-    pub use evenkeel_config::{DiscoverySource, DnsNames, DnsRecord};
-    pub use evenkeel_discovery::{Fault, Source, SourceError};
-}
 
 pub use balance::{Balance, Call};
 #[cfg(feature = "http")]
@@ -93,6 +87,7 @@ pub use body::HeldBody;
 pub use cluster::Cluster;
 pub use connect::Connect;
 pub use error::{BoxError, Error};
+pub use evenkeel_core as core;
 pub use layer::BalanceLayer;
 pub use lease::CallLease;
 pub use observe::Observe;

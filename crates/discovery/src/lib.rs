@@ -10,14 +10,19 @@
 #![deny(missing_docs)]
 
 mod backoff;
+#[cfg(feature = "consul")]
 mod consul;
+#[cfg(feature = "dns")]
 mod dns;
 mod entries;
+#[cfg(feature = "etcd")]
 pub mod etcd;
 mod file;
 mod following;
 mod guard;
+#[cfg(feature = "registry")]
 mod http;
+#[cfg(feature = "kubernetes")]
 mod kubernetes;
 mod listing;
 mod source;

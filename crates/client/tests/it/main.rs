@@ -8,6 +8,7 @@ mod examples;
 mod faults;
 mod http;
 mod queue;
+mod registry;
 mod retries;
 mod rolling;
 mod server;

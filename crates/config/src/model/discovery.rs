@@ -194,6 +194,30 @@ impl DiscoverySource {
     }
 }
 
+impl From<DnsNames> for DiscoverySource {
+    fn from(names: DnsNames) -> Self {
+        Self::Dns(names)
+    }
+}
+
+impl From<EtcdKeys> for DiscoverySource {
+    fn from(keys: EtcdKeys) -> Self {
+        Self::Etcd(keys)
+    }
+}
+
+impl From<ConsulService> for DiscoverySource {
+    fn from(service: ConsulService) -> Self {
+        Self::Consul(service)
+    }
+}
+
+impl From<KubernetesService> for DiscoverySource {
+    fn from(service: KubernetesService) -> Self {
+        Self::Kubernetes(service)
+    }
+}
+
 impl fmt::Display for DiscoverySource {
     /// What it is and where it is, in a few words and without secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

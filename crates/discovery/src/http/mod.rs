@@ -3,6 +3,7 @@
 //! Registries are asked every few seconds, or for minutes at a time; a pool would save nothing that
 //! anybody could measure.
 
+#[cfg(any(feature = "etcd", feature = "kubernetes"))]
 mod lines;
 mod secured;
 
@@ -20,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+#[cfg(any(feature = "etcd", feature = "kubernetes"))]
 pub(crate) use lines::Lines;
 use secured::Secured;
 
@@ -152,6 +154,7 @@ fn deepest(error: &dyn std::error::Error) -> String {
 }
 
 /// A text as a part of a URL.
+#[cfg(any(feature = "consul", feature = "kubernetes"))]
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
