@@ -20,7 +20,8 @@ pub struct Pseudo<'a> {
 /// So both protocols meet the same rules on routing, forwarding and framing. `:authority` stands
 /// above a Host field (RFC 9113 section 8.3.1), several Cookie fields become one (section 8.2.3),
 /// and a body of unknown length (`has_body` without a Content-Length) is announced in chunks; its
-/// data does not come in chunks, so it is read without a decoder.
+/// data does not come in chunks, so it is read without a decoder. `fields` gives all fields, whenever it is
+/// called.
 ///
 /// # Errors
 ///
@@ -37,12 +38,12 @@ pub struct Pseudo<'a> {
 /// let pseudo = Pseudo { method: "GET", path: "/", authority: "a" };
 /// let fields = [("cookie", &b"a=1"[..]), ("accept", b"*/*"), ("cookie", b"b=2")];
 /// let mut head = Vec::new();
-/// compose_request(&pseudo, fields, false, &mut head).expect("legal");
+/// compose_request(&pseudo, || fields, false, &mut head).expect("legal");
 /// assert_eq!(head, b"GET / HTTP/1.1\r\nhost: a\r\naccept: */*\r\ncookie: a=1; b=2\r\n\r\n");
 /// ```
-pub fn compose_request<'f>(
+pub fn compose_request<'f, F: IntoIterator<Item = (&'f str, &'f [u8])>>(
     pseudo: &Pseudo<'_>,
-    fields: impl IntoIterator<Item = (&'f str, &'f [u8]), IntoIter: Clone>,
+    fields: impl Fn() -> F,
     has_body: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Reject> {
@@ -59,19 +60,23 @@ pub fn compose_request<'f>(
     if !pseudo.authority.is_empty() {
         write_field("host", pseudo.authority.as_bytes(), out);
     }
-    let fields = fields.into_iter();
-    let mut length_known = false;
-    for (name, value) in fields.clone() {
+    let (mut length_known, mut has_cookies) = (false, false);
+    for (name, value) in fields() {
         check(name, value).map_err(Reject::bad)?;
         match name {
-            "cookie" => continue,
+            "cookie" => {
+                has_cookies = true;
+                continue;
+            }
             "host" if !pseudo.authority.is_empty() => continue,
             "content-length" => length_known = true,
             _ => {}
         }
         write_field(name, value, out);
     }
-    write_cookies(fields, out);
+    if has_cookies {
+        write_cookies(fields().into_iter(), out);
+    }
     if has_body && !length_known {
         out.extend_from_slice(b"transfer-encoding: chunked\r\n");
     }
@@ -154,7 +159,7 @@ fn legal_value(value: &[u8]) -> bool {
         && !white(value.last())
 }
 
-/// Joins the Cookie fields into one.
+/// Joins the Cookie fields, of which there are some, into one.
 fn write_cookies<'f>(fields: impl Iterator<Item = (&'f str, &'f [u8])>, out: &mut Vec<u8>) {
     let mut any = false;
     for (_, value) in fields.filter(|(name, _)| *name == "cookie") {
@@ -162,7 +167,5 @@ fn write_cookies<'f>(fields: impl Iterator<Item = (&'f str, &'f [u8])>, out: &mu
         out.extend_from_slice(value);
         any = true;
     }
-    if any {
-        out.extend_from_slice(b"\r\n");
-    }
+    out.extend_from_slice(b"\r\n");
 }

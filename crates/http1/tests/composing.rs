@@ -13,7 +13,7 @@ const PSEUDO: Pseudo<'static> = Pseudo {
 
 fn composed(pseudo: &Pseudo<'_>, fields: &[(&str, &str)], has_body: bool) -> Result<Vec<u8>, u16> {
     let mut out = Vec::new();
-    let fields = fields.iter().map(|(name, value)| (*name, value.as_bytes()));
+    let fields = || fields.iter().map(|(name, value)| (*name, value.as_bytes()));
     compose_request(pseudo, fields, has_body, &mut out)
         .map(|()| out)
         .map_err(|reject| reject.status)

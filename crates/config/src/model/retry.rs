@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use evenkeel_core::RetryPolicy;
+use evenkeel_core::{Nanos, RetryPolicy, RetryRules};
 
 /// What is tried again, and how often.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,23 @@ pub struct Retry {
     pub per_try_timeout: Option<Duration>,
     /// After how long without a byte of an answer another endpoint is asked too; none: never.
     pub hedge_after: Option<Duration>,
+}
+
+impl Retry {
+    /// The same as the rules by which a request is tried again.
+    #[must_use]
+    pub fn rules(&self) -> RetryRules {
+        RetryRules {
+            attempts: self.attempts,
+            connect: self.on.connect,
+            reset: self.on.reset,
+            timeout: self.on.timeout,
+            statuses: self.on.statuses.clone(),
+            body: self.body,
+            per_try_timeout: self.per_try_timeout.map(Nanos::from),
+            hedge_after: self.hedge_after.map(Nanos::from),
+        }
+    }
 }
 
 impl Default for Retry {

@@ -82,18 +82,9 @@ pub struct Policies {
 impl Policies {
     pub(super) fn new(cluster: &config::Cluster, tls: Option<Arc<ClientTls>>) -> Self {
         let sticky = cluster.sticky.as_ref();
-        let (retry, timeout) = (&cluster.retry, &cluster.timeout);
+        let timeout = &cluster.timeout;
         Self {
-            retry: RetryRules {
-                attempts: retry.attempts,
-                connect: retry.on.connect,
-                reset: retry.on.reset,
-                timeout: retry.on.timeout,
-                statuses: retry.on.statuses.clone(),
-                body: retry.body,
-                per_try_timeout: retry.per_try_timeout.map(Nanos::from),
-                hedge_after: retry.hedge_after.map(Nanos::from),
-            },
+            retry: cluster.retry.rules(),
             connect_timeout: timeout.connect.into(),
             response_timeout: timeout.response.into(),
             idle_timeout: timeout.idle.into(),

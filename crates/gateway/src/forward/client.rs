@@ -71,6 +71,7 @@ pub(crate) fn serve(
         notes: worker.notes(),
         trace: Trace::new(worker.recorder.as_ref()),
         ended: false,
+        resting: false,
         switched: None,
     };
     client.name(peer);
@@ -108,12 +109,14 @@ pub(super) struct Client {
     pub(super) notes: Noted,
     /// The client has ended its side.
     ended: bool,
+    /// A client that is kept for the next stream, and counts for nothing until then.
+    resting: bool,
     /// The endpoint that it speaks another protocol with from now on.
     pub(super) switched: Option<Box<Carrier>>,
 }
 
 /// What comes next on a connection.
-enum Next {
+pub(super) enum Next {
     Closed,
     Refused(Reject),
     Request,
@@ -184,8 +187,43 @@ impl Client {
             proto: self.proto,
             notes: worker.notes(),
             ended: false,
+            resting: false,
             switched: None,
         }
+    }
+
+    /// Becomes the one who sends the request on a stream of that connection.
+    pub(super) fn take_stream(&mut self, of: &Self, stream: Incoming) {
+        let connections = &self.worker.connections;
+        connections.set(connections.get() + 1);
+        self.resting = false;
+        self.ended = false;
+        self.stream = Stream::Incoming(Box::new(stream));
+        if !self.entry.is(&of.entry) {
+            self.entry.clone_from(&of.entry);
+        }
+        if self.address != of.address {
+            self.address = of.address;
+            self.peer.clone_from(&of.peer);
+        }
+        self.destination.clone_from(&of.destination);
+        (self.trusted, self.proto) = (of.trusted, of.proto);
+    }
+
+    /// Lets go of a stream, and is ready for the next one.
+    pub(super) fn leave_stream(&mut self) {
+        let connections = &self.worker.connections;
+        connections.set(connections.get() - 1);
+        self.resting = true;
+        self.stream = Stream::Taken;
+        self.switched = None;
+        self.inbox.clear();
+        self.alarm.rest();
+    }
+
+    /// Whether it goes by the newest plan.
+    pub(super) fn is_newest(&self) -> bool {
+        Rc::ptr_eq(&self.entry.plan, &self.worker.plan.borrow())
     }
 
     pub(super) fn listener(&self) -> &Listener {
@@ -243,7 +281,7 @@ impl Client {
     }
 
     /// Waits for a request. A fresh connection has as long as a head may take; a kept one may idle.
-    async fn next(&mut self, fresh: bool, request: &mut Request) -> Next {
+    pub(super) async fn next(&mut self, fresh: bool, request: &mut Request) -> Next {
         self.refresh();
         let (header, idle) = (self.listener().header_timeout, self.listener().idle_timeout);
         self.alarm.set(if fresh { header } else { idle });
@@ -336,7 +374,7 @@ impl Client {
 
     /// Answers a request that cannot be read, and closes. It is one for the cluster at this place, if it was
     /// read so far, or for that of the listener.
-    async fn refuse(mut self, reject: Reject, place: Option<usize>) {
+    pub(super) async fn refuse(&mut self, reject: Reject, place: Option<usize>) {
         let cluster = match place {
             Some(place) => self.entry.plan.clusters.get(place).map(Rc::clone),
             None => self.cluster(),
@@ -426,10 +464,10 @@ impl Client {
     }
 
     /// Ends our side, and reads on for a while so that the answer is not lost.
-    pub(super) async fn close(mut self) {
+    pub(super) async fn close(&mut self) {
         self.alarm.set(LINGER);
         let mut dropped = self.inbox.data().len();
-        self.inbox.consume(dropped);
+        self.inbox.clear();
         poll_fn(|cx| {
             if let Poll::Ready(Err(_)) = Pin::new(&mut self.stream).poll_shutdown(cx) {
                 return Poll::Ready(());
@@ -452,8 +490,10 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        let connections = &self.worker.connections;
-        connections.set(connections.get() - 1);
+        if !self.resting {
+            let connections = &self.worker.connections;
+            connections.set(connections.get() - 1);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use h2::{Reason, RecvStream};
 use http::Request;
 
 use super::client::Client;
+use super::hands::Hands;
 use crate::http2::{CONNECTION_WINDOW, Incoming, SEND_BUFFER, STREAM_WINDOW, Streams, Wire};
 use crate::listener::TurnedAway;
 use crate::stream::Stream;
@@ -55,7 +56,7 @@ async fn run(mut client: Client) {
         let worker = &driver.client.worker;
         let draw = |parts| worker.draw(parts);
         if let Some(stream) = Incoming::accept(request, respond, &driver.streams, draw) {
-            tokio::task::spawn_local(driver.client.on_stream(stream).run());
+            Hands::serve(&driver.client, stream);
         }
     }
 }

@@ -4,6 +4,7 @@ mod attempt;
 mod client;
 mod desk;
 mod exchange;
+mod hands;
 mod hedge;
 mod http2;
 mod opening;
@@ -20,3 +21,4 @@ mod wait;
 
 pub(crate) use client::serve;
 pub(crate) use desk::Desks;
+pub(crate) use hands::Hands;

@@ -57,6 +57,11 @@ impl Request {
         }
     }
 
+    /// Keeps nothing of a request that is not carried out.
+    pub(super) fn forget(&mut self) {
+        *self = Self::none();
+    }
+
     /// Reads a request from the start of what the client sent; false when more is needed.
     ///
     /// # Errors

@@ -47,6 +47,17 @@ impl BodyWriter {
         &mut self.send
     }
 
+    /// Sends all of the body, if the peer takes it at once; else nothing.
+    pub(super) fn send_all(&mut self, body: Bytes) -> io::Result<bool> {
+        self.send.reserve_capacity(body.len());
+        if self.send.capacity() < body.len() {
+            return Ok(false);
+        }
+        self.send.send_data(body, true).map_err(broken)?;
+        self.done = true;
+        Ok(true)
+    }
+
     /// Sends the next of `data`, and says how much of it that was.
     pub(super) fn poll_write(
         &mut self,

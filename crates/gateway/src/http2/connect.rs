@@ -5,7 +5,7 @@
 //! stream, and what follows are bytes in both directions. Another protocol would be another request in
 //! HTTP/1.1, or none: it stays a `CONNECT`, which is refused.
 
-use evenkeel_http1::{Pseudo, compose_request};
+use evenkeel_http1::{Pseudo, Reject, compose_request};
 use h2::ext::Protocol;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
@@ -28,21 +28,21 @@ pub(super) fn is_websocket(parts: &Parts) -> bool {
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words.
-pub(super) fn compose(
+/// What is wrong with it.
+pub(super) fn compose<'f, F: Iterator<Item = (&'f str, &'f [u8])>>(
     pseudo: &Pseudo<'_>,
-    fields: &[(&str, &[u8])],
+    fields: impl Fn() -> F,
     draw: impl Fn(u32) -> u32,
     head: &mut Vec<u8>,
-) -> Result<(), String> {
+) -> Result<(), Reject> {
     let pseudo = Pseudo {
         method: "GET",
         ..*pseudo
     };
     // A body has no place there, and a key is for one connection.
     let is_own = |name: &str| name == "sec-websocket-key" || name == "content-length";
-    let passing = fields.iter().copied().filter(|(name, _)| !is_own(name));
-    compose_request(&pseudo, passing, false, head).map_err(|reject| reject.to_string())?;
+    let passing = || fields().filter(|(name, _)| !is_own(name));
+    compose_request(&pseudo, passing, false, head)?;
     // Behind the last field, before the empty line.
     head.truncate(head.len() - 2);
     head.extend_from_slice(b"connection: upgrade\r\nupgrade: ");
@@ -80,7 +80,8 @@ mod tests {
         };
         let fields = [("origin", &b"http://a"[..]), ("sec-websocket-key", b"mine")];
         let mut head = Vec::new();
-        compose(&pseudo, &fields, |parts| parts - 1, &mut head).expect("legal");
+        let fields = || fields.iter().copied();
+        compose(&pseudo, fields, |parts| parts - 1, &mut head).expect("legal");
         assert_eq!(
             String::from_utf8(head).expect("ASCII"),
             "GET /chat?x HTTP/1.1\r\nhost: a\r\norigin: http://a\r\nconnection: upgrade\r\n\

@@ -13,10 +13,16 @@ const OF_CONNECTION: [&str; 6] = [
     "te",
 ];
 
+/// Whether a field concerns a connection of HTTP/1.
+pub(super) fn is_of_connection(name: &[u8]) -> bool {
+    let is = |own: &&str| own.as_bytes().eq_ignore_ascii_case(name);
+    OF_CONNECTION.iter().any(is)
+}
+
 /// Adds those of a head that a stream may carry.
 pub(super) fn of_head<'b>(list: impl Iterator<Item = Field<'b>>, fields: &mut HeaderMap) {
     for field in list {
-        if !OF_CONNECTION.iter().any(|name| field.is(name)) {
+        if !is_of_connection(field.name.as_bytes()) {
             add(&field, fields);
         }
     }

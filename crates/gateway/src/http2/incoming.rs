@@ -5,21 +5,17 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use evenkeel_http1::{
-    Asked, BodyDecoder, Encoding, Framing, Pseudo, ResponseHead, Slots, compose_request,
-};
+use evenkeel_http1::{BodyDecoder, Encoding, Framing, Pseudo, Reject, compose_request};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Method, Request, StatusCode};
 use tokio::io::ReadBuf;
 
+use super::answer::Answer;
 use super::body_reader::BodyReader;
 use super::body_writer::{BodyWriter, ends_with_head};
-use super::{OWN_HEADS, Streams, broken, connect, fields, invalid};
-
-/// The status of an answer that changes the protocol.
-const SWITCHED: u16 = 101;
+use super::{Streams, broken, connect};
 
 /// A stream of a client.
 #[derive(Debug)]
@@ -28,7 +24,9 @@ pub(crate) struct Incoming {
     respond: SendResponse<Bytes>,
     /// What has come of the head of the answer.
     head: Vec<u8>,
-    asked: Asked,
+    is_head: bool,
+    /// The client wants the stream to become another protocol.
+    becomes_another: bool,
     /// The stream speaks another protocol.
     is_switched: bool,
     /// Behind the head.
@@ -50,7 +48,7 @@ impl Incoming {
         let becomes_another = connect::is_websocket(&parts);
         let mut head = Vec::with_capacity(512);
         if let Err(why) = compose(&parts, has_body, draw, &mut head) {
-            tracing::debug!(reason = why, "stream refused");
+            tracing::debug!(reason = %why, "stream refused");
             respond.send_reset(Reason::PROTOCOL_ERROR);
             streams.note(false);
             return None;
@@ -70,10 +68,8 @@ impl Incoming {
             request,
             respond,
             head: Vec::new(),
-            asked: Asked {
-                head: parts.method == Method::HEAD,
-                upgrade: becomes_another,
-            },
+            is_head: parts.method == Method::HEAD,
+            becomes_another,
             is_switched: false,
             answer: None,
             streams: Rc::clone(streams),
@@ -132,46 +128,56 @@ impl Incoming {
         Poll::Ready(self.take_head(data))
     }
 
-    /// Takes what is of the head, and says how many bytes that was.
+    /// Takes what is of the head, and says how many bytes that was; all of it, where it is all of the answer.
     fn take_head(&mut self, data: &[u8]) -> io::Result<usize> {
         let before = self.head.len();
-        self.head.extend_from_slice(data);
-        let mut slots = Slots::new();
-        let parsed = ResponseHead::parse(&self.head, &OWN_HEADS, &mut slots, self.asked);
-        let Some(head) = parsed.map_err(invalid)? else {
+        let whole = match before {
+            0 => Bytes::copy_from_slice(data),
+            _ => Bytes::from([&self.head, data].concat()),
+        };
+        let Some(answer) = Answer::read(&whole, self.is_head)? else {
+            self.head.extend_from_slice(data);
             return Ok(data.len());
         };
-        let mut taken = head.len - before;
-        let mut response = Response::new(());
-        *response.status_mut() = http::StatusCode::from_u16(head.status).map_err(invalid)?;
-        fields::of_head(head.fields(), response.headers_mut());
-        if head.is_interim() {
-            self.respond.send_informational(response).map_err(broken)?;
-            self.head.clear();
+        self.head.clear();
+        let taken = answer.len - before;
+        if answer.is_interim() {
+            self.respond
+                .send_informational(answer.response)
+                .map_err(broken)?;
             return Ok(taken);
         }
-        let mut decoder = head.body_decoder();
-        if self.asked.upgrade {
-            self.is_switched = head.status == SWITCHED;
-            if self.is_switched {
-                connect::answer(&mut response);
-                decoder = BodyDecoder::new(Framing::UntilClose);
-                self.request.hold(false);
-            } else if response.status().is_success() {
-                return Err(io::Error::other("success without another protocol"));
-            } else {
-                self.request.stop();
-            }
+        if self.becomes_another {
+            return self.switch(answer).map(|()| taken);
         }
-        let (ends, more) = match self.is_switched {
-            true => (false, 0),
-            false => ends_with_head(&mut decoder, &data[taken..]),
-        };
+        let mut decoder = BodyDecoder::new(answer.framing);
+        let (ends, more) = ends_with_head(&mut decoder, &data[taken..]);
+        let send = self.respond.send_response(answer.response, ends);
+        let mut writer = BodyWriter::new(send.map_err(broken)?, decoder, ends);
+        let is_whole = !ends && answer.framing == Framing::Length((data.len() - taken) as u64);
+        let all = is_whole && writer.send_all(whole.slice(answer.len..))?;
+        self.answer = Some(writer);
+        Ok(if all { data.len() } else { taken + more })
+    }
+
+    /// Sends the head that says whether the stream becomes another protocol, and goes by it.
+    fn switch(&mut self, answer: Answer) -> io::Result<()> {
+        let (mut response, mut framing) = (answer.response, answer.framing);
+        self.is_switched = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if self.is_switched {
+            connect::answer(&mut response);
+            framing = Framing::UntilClose;
+            self.request.hold(false);
+        } else if response.status().is_success() {
+            return Err(io::Error::other("success without another protocol"));
+        } else {
+            self.request.stop();
+        }
+        let decoder = BodyDecoder::new(framing);
+        let ends = decoder.is_done();
         let send = self.respond.send_response(response, ends).map_err(broken)?;
         self.answer = Some(BodyWriter::new(send, decoder, ends));
-        taken += more;
-        self.head.clear();
-        Ok(taken)
+        Ok(())
     }
 }
 
@@ -192,7 +198,7 @@ fn compose(
     has_body: bool,
     draw: impl Fn(u32) -> u32,
     head: &mut Vec<u8>,
-) -> Result<(), String> {
+) -> Result<(), Reject> {
     let target = parts.uri.path_and_query();
     let pseudo = Pseudo {
         method: parts.method.as_str(),
@@ -202,13 +208,12 @@ fn compose(
             .authority()
             .map_or("", |authority| authority.as_str()),
     };
-    let fields = parts.headers.iter();
-    let fields: Vec<_> = fields
-        .map(|(name, value)| (name.as_str(), value.as_bytes()))
-        .collect();
+    let fields = || {
+        let fields = parts.headers.iter();
+        fields.map(|(name, value)| (name.as_str(), value.as_bytes()))
+    };
     match connect::is_websocket(parts) {
-        true => connect::compose(&pseudo, &fields, draw, head),
-        false => compose_request(&pseudo, fields.iter().copied(), has_body, head)
-            .map_err(|reject| reject.to_string()),
+        true => connect::compose(&pseudo, fields, draw, head),
+        false => compose_request(&pseudo, fields, has_body, head),
     }
 }

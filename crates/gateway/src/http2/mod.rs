@@ -6,6 +6,7 @@
 //! the crate `h2`'s; what a peer sends is checked (`compose_*` of `evenkeel-http1`) before it becomes
 //! a line of HTTP/1.
 
+mod answer;
 mod body_reader;
 mod body_writer;
 mod connect;

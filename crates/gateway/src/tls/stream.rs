@@ -5,7 +5,7 @@
 //! library.
 
 use std::future::poll_fn;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -91,12 +91,18 @@ impl TlsStream {
     ) -> Poll<io::Result<()>> {
         let before = space.filled().len();
         loop {
-            match self.connection.reader().read(space.initialize_unfilled()) {
+            let mut reader = self.connection.reader();
+            match reader.fill_buf() {
                 // An end that was said.
-                Ok(0) => return Poll::Ready(Ok(())),
-                Ok(count) => {
-                    space.advance(count);
+                Ok([]) => return Poll::Ready(Ok(())),
+                Ok(data) => {
+                    let count = data.len().min(space.remaining());
+                    space.put_slice(&data[..count]);
+                    reader.consume(count);
                     self.plain = self.plain.saturating_sub(count);
+                    if self.plain > 0 && space.remaining() > 0 {
+                        continue;
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.plain = 0,
                 Err(_) if space.filled().len() > before => return Poll::Ready(Ok(())),

@@ -35,12 +35,10 @@ struct Shared {
 
 impl Shared {
     /// Whether it stands and takes new streams, as far as is known.
-    fn stands(&self) -> bool {
+    fn stands(&mut self) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
-        !matches!(
-            self.requests.clone().poll_ready(&mut cx),
-            Poll::Ready(Err(_))
-        )
+        // Ready at once otherwise: requests are sent by copies of it.
+        !matches!(self.requests.poll_ready(&mut cx), Poll::Ready(Err(_)))
     }
 }
 
@@ -48,7 +46,7 @@ impl SharedConnections {
     /// A stream on a connection that has room for it.
     fn take(&self, is_secured: bool) -> Option<Connected> {
         let mut all = self.all.borrow_mut();
-        all.retain(Shared::stands);
+        all.retain_mut(Shared::stands);
         let free = all
             .iter()
             .find(|shared| shared.streams.get() < shared.requests.current_max_send_streams())?;

@@ -97,6 +97,12 @@ impl Alarm {
         self.bell.due.set(due);
     }
 
+    /// Takes back what was set.
+    pub(crate) fn rest(&self) {
+        self.due.set(NEVER);
+        self.bell.due.set(NEVER);
+    }
+
     /// Wakes its task in `span` too, for a look at something; whether the time for a look has come.
     ///
     /// [`Self::poll_due`] is to follow. Setting the alarm takes back what was asked for.

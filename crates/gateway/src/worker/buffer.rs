@@ -113,6 +113,11 @@ impl Inbox {
         }
     }
 
+    /// Drops what was received and not used.
+    pub(crate) fn clear(&mut self) {
+        self.release();
+    }
+
     fn release(&mut self) {
         if let Some(bytes) = self.bytes.take() {
             self.pool.give(bytes);

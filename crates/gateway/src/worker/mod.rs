@@ -16,7 +16,7 @@ use evenkeel_core::{Nanos, Rng};
 use crate::access::{AccessLog, AccessWriter, Noted};
 use crate::clock::Clock;
 use crate::decision::Recorder;
-use crate::forward::Desks;
+use crate::forward::{Desks, Hands};
 use crate::lifecycle::{Plan, Shared};
 use crate::report::ask;
 use crate::route::PathBuffers;
@@ -38,6 +38,8 @@ pub(crate) struct Worker {
     pub(crate) buffers: Rc<buffer::BufferPool>,
     /// Where requests are served.
     pub(crate) desks: Desks,
+    /// Who serves streams.
+    pub(crate) hands: Hands,
     /// The newest plan.
     pub(crate) plan: RefCell<Rc<WorkerPlan>>,
     pub(crate) shared: Arc<Shared>,
@@ -67,6 +69,7 @@ impl Worker {
             alarms: Rc::default(),
             buffers: Rc::default(),
             desks: Desks::default(),
+            hands: Hands::default(),
             plan: RefCell::new(Rc::new(plan)),
             number,
             access: shared.access.as_ref().and_then(AccessLog::writer),
@@ -123,6 +126,7 @@ impl Worker {
         let old = Rc::clone(&self.plan.borrow());
         let next = WorkerPlan::new(plan, self.number, self.shared.seed, &old.clusters);
         self.plan.replace(Rc::new(next));
+        self.hands.let_go();
         // Connections without a request let go of the old one.
         self.alarms.wake_all();
     }

@@ -54,6 +54,14 @@ impl Entry {
         })
     }
 
+    /// Whether it is the same way in, of the same plan.
+    #[inline]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.plan, &other.plan)
+            && Arc::ptr_eq(&self.listener, &other.listener)
+            && self.leaving == other.leaving
+    }
+
     /// Takes over a newer plan, and says whether there was one: a comparison of two pointers as long
     /// as there is none.
     #[inline]

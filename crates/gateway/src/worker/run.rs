@@ -93,7 +93,9 @@ pub(crate) fn spawn(
             let tasks = LocalSet::new();
             tasks.block_on(&runtime, async move {
                 let worker = Rc::new(Worker::new(number, &shared));
-                run(worker, sockets, inbox).await;
+                run(&worker, sockets, inbox).await;
+                // They hold the worker, and it holds them.
+                worker.hands.let_go();
             });
         })?;
     match outcome.recv() {
@@ -103,23 +105,23 @@ pub(crate) fn spawn(
     }
 }
 
-async fn run(worker: Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<Command>) {
+async fn run(worker: &Rc<Worker>, sockets: Sockets, mut commands: mpsc::Receiver<Command>) {
     let mut accepting = Vec::with_capacity(sockets.len());
     for (door, socket) in sockets {
-        if let Some(open) = Accepting::start(&worker, door, socket) {
+        if let Some(open) = Accepting::start(worker, door, socket) {
             accepting.push(open);
             worker.shared.listener_ready();
         }
     }
-    tokio::task::spawn_local(tick(Rc::clone(&worker)));
+    tokio::task::spawn_local(tick(Rc::clone(worker)));
     while let Some(command) = commands.recv().await {
         match command {
             Command::Adopt(plan, sockets, done) => {
-                adopt(&worker, &mut accepting, plan, sockets, done);
+                adopt(worker, &mut accepting, plan, sockets, done);
             }
             Command::Drain(leave) => {
                 worker.draining.set(true);
-                let worker = Rc::clone(&worker);
+                let worker = Rc::clone(worker);
                 let accepting = std::mem::take(&mut accepting);
                 tokio::task::spawn_local(async move { drain(&worker, accepting, leave).await });
             }

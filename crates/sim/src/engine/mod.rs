@@ -29,7 +29,7 @@ mod weights;
 mod work;
 
 use evenkeel_config::{Amount, Cluster, Scenario, Source, Variant};
-use evenkeel_core::{Nanos, Rng};
+use evenkeel_core::{Nanos, RetryRules, Rng};
 
 use crate::chance::Sampler;
 use crate::run::Fitted;
@@ -83,6 +83,8 @@ pub(crate) struct Order<'s> {
 pub(crate) struct Engine<'s> {
     scenario: &'s Scenario,
     cluster: &'s Cluster,
+    /// What it tries again.
+    retry: RetryRules,
     /// The cluster of the balancers at the entry.
     edge: Cluster,
     world: World,

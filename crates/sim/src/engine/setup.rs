@@ -101,6 +101,7 @@ impl<'s> Engine<'s> {
         Self {
             scenario,
             cluster,
+            retry: cluster.retry.rules(),
             edge,
             chooser: order.chooser,
             label: order.label,

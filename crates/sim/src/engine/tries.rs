@@ -1,6 +1,6 @@
 //! The tries of a request: how one ends, going elsewhere, giving up. By the gateway's rules, in its order.
 
-use evenkeel_core::{NoEndpoint, Outcome};
+use evenkeel_core::{FailurePoint, NoEndpoint, Outcome, Repeatable};
 
 use super::deadlines::{HEDGE, QUEUE, RESPONSE, TRY};
 use super::events::Reply;
@@ -8,6 +8,13 @@ use super::flow::Verdict;
 use super::request::{Try, Which};
 use super::slab::NONE;
 use super::{Chooser, Engine};
+
+/// What is asked may be asked twice, and all of it is kept.
+const REPEATABLE: Repeatable = Repeatable {
+    idempotent: true,
+    unsent: false,
+    whole: true,
+};
 
 /// The status by which an endpoint says that this is too much for it.
 const TOO_MANY_REQUESTS: u16 = 429;
@@ -19,6 +26,17 @@ pub(super) enum Failure {
     Late,
     Reset,
     Status(u16),
+}
+
+impl Failure {
+    fn point(self) -> FailurePoint {
+        match self {
+            Self::Connect => FailurePoint::Connect,
+            Self::Late => FailurePoint::Late,
+            Self::Reset => FailurePoint::Silent,
+            Self::Status(_) => FailurePoint::Status,
+        }
+    }
 }
 
 /// How a try ends.
@@ -158,13 +176,11 @@ impl Engine<'_> {
 
     /// Whether a request goes elsewhere after a failure. Every one may be repeated.
     fn try_again(&mut self, place: u32, failure: Failure, verdict: Verdict) -> bool {
-        let rules = &self.cluster.retry;
         let listed = match failure {
-            Failure::Connect => rules.on.connect,
-            Failure::Late => rules.on.timeout,
-            Failure::Reset => rules.on.reset,
-            Failure::Status(status) => rules.on.statuses.iter().any(|all| all.contains(&status)),
+            Failure::Status(status) => self.retry.lists(status),
+            _ => true,
         };
+        let listed = listed && self.retry.allow(failure.point(), REPEATABLE);
         if !listed || !self.may_try_another(place) {
             return false;
         }
@@ -193,7 +209,7 @@ impl Engine<'_> {
         let balancer = &self.balancers[request.balancer as usize];
         // One that was tried may have been taken out since.
         let open = balancer.count_open(&request.tried.attempts());
-        let most = self.cluster.retry.attempts;
+        let most = self.retry.attempts;
         if self.chooser == Chooser::Clairvoyant
             || request.tried.count() >= most
             || open >= balancer.eligible
