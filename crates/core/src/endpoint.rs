@@ -114,6 +114,12 @@ impl Endpoint {
         &self.address
     }
 
+    /// Where the host reaches it, as a shared string.
+    #[must_use]
+    pub fn shared_address(&self) -> Arc<str> {
+        Arc::clone(&self.address)
+    }
+
     /// The configured weight, 0..=65535.
     #[must_use]
     pub fn weight(&self) -> u16 {

@@ -77,6 +77,7 @@
 
 #![deny(missing_docs)]
 
+mod ascending;
 mod assembly;
 mod candidate;
 mod clock;
@@ -104,6 +105,7 @@ mod sync;
 mod tier;
 mod weight;
 
+pub use ascending::Ascending;
 pub use candidate::Candidate;
 pub use clock::Nanos;
 pub use comparison::Aside;

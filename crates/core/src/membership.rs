@@ -84,7 +84,7 @@ pub struct Membership {
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) endpoint: Arc<Endpoint>,
-    admin: Admin,
+    pub(crate) admin: Admin,
     pub(crate) condition: Condition,
     /// What a strategy for weights makes of its weight, in 1/256.
     factor: u16,
@@ -93,7 +93,7 @@ pub(crate) struct Member {
     pub(crate) state: Arc<EndpointState>,
     learned: Option<u32>,
     /// What the agent beside it wants.
-    wish: AgentWish,
+    pub(crate) wish: AgentWish,
 }
 
 impl Member {
@@ -115,6 +115,16 @@ impl Member {
     pub(crate) fn scale(&self) -> u16 {
         let scaled = u32::from(self.factor) * u32::from(self.warmth) / u32::from(FULL_WEIGHT);
         u16::try_from(scaled).unwrap_or(u16::MAX)
+    }
+
+    /// Says whether anything is other than it was.
+    fn set_condition(&mut self, condition: Condition, warmth: u16) -> bool {
+        let before = (self.condition, self.warmth);
+        if condition == Condition::Usable && before.0 != Condition::Usable {
+            self.state.forget_failures_in_row();
+        }
+        (self.condition, self.warmth) = (condition, warmth);
+        before != (condition, warmth)
     }
 
     /// At least 1, so that an endpoint in service never starves.
@@ -366,15 +376,24 @@ impl Membership {
     /// Sets the condition of an endpoint and how far it has warmed up, in 1/256, and says whether either
     /// is another one. One that returns begins without failures in a row.
     pub(crate) fn set_condition(&mut self, id: &str, condition: Condition, warmth: u16) -> bool {
-        let Some(member) = self.members.get_mut(id) else {
-            return false;
-        };
-        let before = (member.condition, member.warmth);
-        if condition == Condition::Usable && before.0 != Condition::Usable {
-            member.state.forget_failures_in_row();
+        let member = self.members.get_mut(id);
+        member.is_some_and(|member| member.set_condition(condition, warmth))
+    }
+
+    /// Likewise of many, in the order of their ids.
+    pub(crate) fn set_conditions<'c>(
+        &mut self,
+        conditions: impl Iterator<Item = (&'c str, Condition, u16)>,
+    ) -> bool {
+        let mut changed = false;
+        let mut members = self.members.iter_mut().peekable();
+        for (id, condition, warmth) in conditions {
+            while members.next_if(|(known, _)| ***known < *id).is_some() {}
+            if let Some((_, member)) = members.next_if(|(known, _)| ***known == *id) {
+                changed |= member.set_condition(condition, warmth);
+            }
         }
-        (member.condition, member.warmth) = (condition, warmth);
-        before != (condition, warmth)
+        changed
     }
 
     /// The endpoints in id order, each with the identity of its record.
@@ -400,6 +419,14 @@ impl Membership {
     pub fn set_factor(&mut self, id: &str, factor: u16) -> Result<(), UnknownEndpoint> {
         self.member(id)?.factor = factor;
         Ok(())
+    }
+
+    /// Sets what a strategy for weights makes of all weights, by the records of their endpoints, as
+    /// [`Membership::set_factor`] does it.
+    pub fn set_factors(&mut self, factor: impl Fn(Serial) -> u16) {
+        for member in self.members.values_mut() {
+            member.factor = factor(member.state.serial());
+        }
     }
 
     fn member(&mut self, id: &str) -> Result<&mut Member, UnknownEndpoint> {

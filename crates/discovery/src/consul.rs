@@ -183,7 +183,7 @@ fn listing(service: &str, list: &[Value]) -> Listing {
         let value = instance(&id, one);
         ids.insert(id);
         match endpoint_from_json(&value) {
-            Ok(endpoint) => entries.add(key, endpoint),
+            Ok(endpoint) => entries.add(&key, endpoint),
             Err(mistake) => entries.skip(key, mistake.to_string()),
         }
     }

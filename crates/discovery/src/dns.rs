@@ -195,7 +195,7 @@ impl Addresses {
         for (place, (tier, weight)) in self.0 {
             let address = place.to_string();
             let endpoint = Endpoint::new(address.as_str(), address.as_str());
-            entries.add(address, endpoint.with_tier(tier).with_weight(weight));
+            entries.add(&address, endpoint.with_tier(tier).with_weight(weight));
         }
         entries.finish()
     }

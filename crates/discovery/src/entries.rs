@@ -20,16 +20,16 @@ impl Entries {
     /// Takes in what is written under a key.
     pub(crate) fn take(&mut self, key: String, value: &Value) {
         match read(value) {
-            Ok(endpoint) => self.add(key, endpoint),
+            Ok(endpoint) => self.add(&key, endpoint),
             Err(why) => self.skip(key, why),
         }
     }
 
     /// Takes in an endpoint that was found under a key.
-    pub(crate) fn add(&mut self, key: String, endpoint: Endpoint) {
+    pub(crate) fn add(&mut self, key: &str, endpoint: Endpoint) {
         if self.endpoints.contains_key(endpoint.id()) {
             let why = format!("the id {:?} is listed twice", endpoint.id());
-            self.skip(key, why);
+            self.skip(key.to_owned(), why);
         } else {
             self.endpoints.insert(endpoint.shared_id(), endpoint);
         }

@@ -10,6 +10,7 @@ use super::record::{Record, settle};
 use super::slow_start::SlowStart;
 use super::state::{Cause, Condition, Health, Transition};
 use super::verdict::{Happening, Listed, Verdict};
+use crate::ascending::Ascending;
 use crate::clock::Nanos;
 use crate::endpoint::Admin;
 use crate::membership::Membership;
@@ -90,11 +91,14 @@ impl ClusterHealth {
         is_start: bool,
         now: Nanos,
     ) -> Vec<Happening> {
-        let mut before = std::mem::take(&mut self.endpoints);
+        let mut before = Ascending::new(std::mem::take(&mut self.endpoints));
+        let mut listed: Vec<Listed> = listed.collect();
+        // As they are already where a membership lists them.
+        listed.sort_by(|one, other| one.id.cmp(&other.id));
         let mut happenings = Vec::new();
+        let mut records = Vec::with_capacity(listed.len());
         for listed in listed {
-            let known = before.remove(&listed.id);
-            let record = match known {
+            let record = match before.take(&listed.id) {
                 Some(known) => {
                     let (record, happening) = self.keep(known, &listed, now);
                     happenings.extend(happening);
@@ -102,8 +106,9 @@ impl ClusterHealth {
                 }
                 None => Record::new(&listed, &self.policy, now, !is_start),
             };
-            self.endpoints.insert(listed.id, record);
+            records.push((listed.id, record));
         }
+        self.endpoints = records.into_iter().collect();
         self.follow_warmth(now);
         happenings
     }
@@ -244,17 +249,16 @@ impl ClusterHealth {
 
     /// Puts what follows for decisions into `members`, and says whether anything is other than it was.
     pub fn apply(&self, members: &mut Membership, now: Nanos) -> bool {
-        let mut changed = false;
-        for (id, record) in &self.endpoints {
+        let conditions = self.endpoints.iter().map(|(id, record)| {
             let condition = match record.health() {
                 health if health.is_usable() => Condition::Usable,
                 Health::Ejected => Condition::Ejected,
                 _ if record.active.is_damped(now) => Condition::Damped,
                 _ => Condition::Unhealthy,
             };
-            changed |= members.set_condition(id, condition, record.warmth);
-        }
-        changed
+            (&**id, condition, record.warmth)
+        });
+        members.set_conditions(conditions)
     }
 }
 

@@ -55,15 +55,15 @@ pub enum Happening {
 impl Membership {
     /// The endpoints as [`super::ClusterHealth::list`] wants to know them.
     pub fn listed(&self) -> impl Iterator<Item = Listed> {
-        self.endpoints().map(|(endpoint, admin)| Listed {
-            id: endpoint.shared_id(),
-            address: endpoint.address().into(),
-            tier: endpoint.tier(),
-            admin: match admin.min(self.agent_wish(endpoint.id()).admin()) {
-                Admin::Enabled if endpoint.weight() == 0 => Admin::Draining,
+        self.members.values().map(|member| Listed {
+            id: member.endpoint.shared_id(),
+            address: member.endpoint.shared_address(),
+            tier: member.endpoint.tier(),
+            admin: match member.admin.min(member.wish.admin()) {
+                Admin::Enabled if member.endpoint.weight() == 0 => Admin::Draining,
                 admin => admin,
             },
-            has_agent: endpoint.agent().is_some(),
+            has_agent: member.endpoint.agent().is_some(),
         })
     }
 }

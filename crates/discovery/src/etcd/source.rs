@@ -89,7 +89,7 @@ impl EtcdSource {
         let mut entries = Entries::default();
         for (key, said) in &self.entries {
             match said {
-                Ok(endpoint) => entries.add(key.clone(), endpoint.clone()),
+                Ok(endpoint) => entries.add(key, endpoint.clone()),
                 Err(why) => entries.skip(key.clone(), why.clone()),
             }
         }

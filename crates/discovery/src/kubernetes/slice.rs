@@ -51,7 +51,7 @@ pub(super) fn listing<'s>(slices: impl Iterator<Item = &'s Value>, port: Option<
         if seen.insert(id.clone()) {
             let value = value(&id, address, port, endpoint);
             match endpoint_from_json(&value) {
-                Ok(endpoint) => entries.add(id, endpoint),
+                Ok(endpoint) => entries.add(&id, endpoint),
                 Err(mistake) => entries.skip(id, mistake.to_string()),
             }
         }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::health::Health;
-use evenkeel_core::{DuplicateId, Endpoint, Membership, Serial, Standing};
+use evenkeel_core::{Admin, Ascending, DuplicateId, Endpoint, Membership, Serial, Standing};
 
 use super::health::HealthState;
 use super::learning::Learning;
@@ -54,18 +54,21 @@ impl State {
         let wanted = overrides.apply(config, &discovered);
         self.discovered = discovered;
         self.membership.replace(wanted)?;
-        let endpoints: Vec<Arc<Endpoint>> = self
-            .membership
-            .endpoints()
-            .map(|(endpoint, _)| Arc::clone(endpoint))
+        let endpoints = self.membership.endpoints();
+        let others: Vec<(Arc<str>, Admin)> = endpoints
+            .map(|(endpoint, admin)| (endpoint, admin, overrides.admin(endpoint.id())))
+            .filter(|(_, admin, wanted)| admin != wanted)
+            .map(|(endpoint, _, wanted)| (endpoint.shared_id(), wanted))
             .collect();
-        for endpoint in endpoints {
-            let id = endpoint.shared_id();
+        for (id, wanted) in others {
             // It was there a line ago.
-            let _ = self.membership.set_admin(&id, overrides.admin(&id));
+            let _ = self.membership.set_admin(&id, wanted);
+        }
+        for (endpoint, _) in self.membership.endpoints() {
             if let Some(address) = names.get(endpoint.address()) {
-                let target = Target::new(&endpoint);
+                let target = Target::new(endpoint);
                 target.resolve(*address);
+                let id = endpoint.shared_id();
                 self.targets.insert(id, Arc::new(target));
             }
         }
@@ -100,33 +103,33 @@ pub(super) fn view(state: &mut State) -> View {
     let latest = snapshot.generation();
     state.generations.fetch_max(latest, Ordering::Relaxed);
     let policies = state.policies.clone();
-    let old = std::mem::take(&mut state.targets);
-    let old_since = std::mem::take(&mut state.since);
-    let (targets, since) = (&mut state.targets, &mut state.since);
+    let mut old = Ascending::new(std::mem::take(&mut state.targets));
+    let mut old_since = Ascending::new(std::mem::take(&mut state.since));
+    let (mut targets, mut since) = (Vec::new(), Vec::new());
     let now = time_of_day();
     for (index, endpoint) in snapshot.endpoints().iter().enumerate() {
         let id = endpoint.shared_id();
-        let target = match old.get(&id) {
-            Some(same) if same.is_of(endpoint) => Arc::clone(same),
+        let target = match old.take(&id) {
+            Some(same) if same.is_of(endpoint) => same,
             _ => Arc::new(Target::new(endpoint)),
         };
         let standing = snapshot.standing(index);
         let health = state.health.of(&id);
-        let stands = match old_since.get(&id) {
-            Some((before, was, since)) if (*before, *was) == (standing, health) => {
-                (standing, health, *since)
-            }
+        let stands = match old_since.take(&id) {
+            Some(same @ (before, was, _)) if (before, was) == (standing, health) => same,
             _ => (standing, health, now),
         };
-        targets.insert(Arc::clone(&id), target);
-        since.insert(id, stands);
+        targets.push((Arc::clone(&id), target));
+        since.push((id, stands));
     }
+    state.targets = targets.into_iter().collect();
+    state.since = since.into_iter().collect();
     let sticky = policies.sticky.as_ref();
     let view = View {
         shadows: None,
         to_reports: policies.listens.to_reports || snapshot.strategy().takes_reports(),
         keys: KeyReader::new(&**snapshot.strategy(), &policies.key_sources),
-        targets: targets.values().cloned().collect(),
+        targets: state.targets.values().cloned().collect(),
         tags: sticky.map(|sticky| Tags::new(sticky, &snapshot)),
         snapshot,
         policies,

@@ -46,7 +46,7 @@ impl Target {
         };
         Self {
             id: endpoint.shared_id(),
-            address: text.into(),
+            address: endpoint.shared_address(),
             host,
             resolved: Mutex::new(None),
         }

@@ -109,15 +109,8 @@ impl Weighing {
 /// Sets the weights in force; without any that follow, those that are configured.
 pub(crate) fn settle(membership: &mut Membership, weighing: Option<&Weighing>) {
     let weighing = weighing.filter(|_| membership.follows_weights());
-    let records: Vec<(Arc<str>, Serial)> = membership
-        .records()
-        .map(|(endpoint, serial)| (endpoint.shared_id(), serial))
-        .collect();
-    for (id, serial) in records {
-        let factor = weighing.map_or(FULL_WEIGHT, |weighing| weighing.factor(serial));
-        // It was there a line ago.
-        let _ = membership.set_factor(&id, factor);
-    }
+    membership
+        .set_factors(|serial| weighing.map_or(FULL_WEIGHT, |weighing| weighing.factor(serial)));
 }
 
 /// What workers have to listen to for these settings.
