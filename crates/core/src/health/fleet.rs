@@ -4,6 +4,9 @@
 //! since it is its own way to the endpoint that fails; for the others to follow it takes more than half of those
 //! that give verdicts, and two at least. So one gateway with a bad network takes nothing from the others. Only own
 //! verdicts are given, not what follows from those of others: else a quorum would hold itself up for ever.
+//!
+//! A quorum that holds out more than half of the endpoints is not believed: then it is the gateways whose network
+//! fails, and one that still reaches everybody must not follow them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,9 +45,12 @@ impl ClusterHealth {
 
     /// What the gateways of the fleet hold: how many hold each endpoint out. Those that are not named, nobody does.
     pub fn fleet_said(&mut self, votes: &BTreeMap<Arc<str>, Votes>, now: Nanos) -> Vec<Happening> {
+        let is_out = |id: &Arc<str>| votes.get(id).is_some_and(|votes| votes.are_a_quorum());
+        let out = self.endpoints.keys().filter(|id| is_out(id)).count();
+        let is_believed = out * 2 <= self.endpoints.len();
         let mut happenings = Vec::new();
         for (id, record) in &mut self.endpoints {
-            let said = votes.get(id).copied().filter(|votes| votes.are_a_quorum());
+            let said = votes.get(id).filter(|_| is_believed && is_out(id)).copied();
             let before = std::mem::replace(&mut record.fleet_out, said);
             if before == said {
                 continue;
@@ -56,7 +62,7 @@ impl ClusterHealth {
                 }
                 None => (
                     Cause::FleetIn,
-                    "no quorum of gateways holds it out".to_owned(),
+                    "no quorum that is believed holds it out".to_owned(),
                 ),
             };
             if said.is_some() && record.own_health().is_usable() && before.is_some() {
@@ -147,6 +153,22 @@ mod tests {
         let back = health.fleet_said(&BTreeMap::new(), Nanos(4));
         assert!(matches!(&back[..], [Happening::Endpoint(it)] if it.cause == Cause::FleetIn));
         assert_eq!(of(&health, "a"), Health::Healthy);
+    }
+
+    #[test]
+    fn a_quorum_that_holds_most_out_is_not_believed() {
+        let mut health = health();
+        let votes = Votes { out: 2, of: 3 };
+        let both = BTreeMap::from([("a".into(), votes), ("b".into(), votes)]);
+        health.fleet_said(&said(2, 3), Nanos(1));
+        assert_eq!(of(&health, "a"), Health::Unhealthy);
+        health.fleet_said(&both, Nanos(2));
+        assert_eq!(
+            (of(&health, "a"), of(&health, "b")),
+            (Health::Healthy, Health::Healthy)
+        );
+        health.fleet_said(&said(2, 3), Nanos(3));
+        assert_eq!(of(&health, "a"), Health::Unhealthy);
     }
 
     #[test]

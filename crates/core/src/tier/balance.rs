@@ -137,6 +137,22 @@ mod tests {
         assert_eq!(balance(Rocksteadier, 20, 1, 100).unused, 80);
     }
 
+    /// A rolling update that goes through endpoints in the order of their ids meets no subset twice in a row more
+    /// often than chance would: 199 pairs, each in a subset with a probability of 20 · 19 / (200 · 199).
+    #[test]
+    fn neighbours_are_not_in_one_subset_beyond_chance() {
+        let (callers, endpoints) = (names("gw", 30), names("e", 200));
+        for method in SubsetMethod::ALL {
+            let used = uses(method, 20, &callers, &endpoints);
+            let pairs = |used: &Vec<(u32, f64)>| {
+                let pairs = used.windows(2);
+                pairs.filter(|pair| pair[0].0 + 1 == pair[1].0).count()
+            };
+            let pairs: usize = used.iter().map(pairs).sum();
+            assert!(pairs as f64 <= 1.9 * 30.0 * 1.6, "{method:?}: {pairs}");
+        }
+    }
+
     #[test]
     fn a_caller_that_leaves_moves_those_behind_it() {
         let moved = |method| balance(method, 20, 20, 100).moved;
