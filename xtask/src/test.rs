@@ -213,6 +213,7 @@ fn tests() -> Result<()> {
     outside::needs("tmux", "-V", "tmux")?;
     // Sources of endpoints are tested against the servers that people run.
     outside::needs("/usr/sbin/dnsmasq", "--version", "dnsmasq-base")?;
+    outside::needs("faketime", "--version", "faketime")?;
     outside::needs("etcd", "--version", "etcd-server")?;
     outside::needs("etcdctl", "version", "etcd-client")?;
     if answers(cargo(&["nextest", "--version"])) {

@@ -5,6 +5,8 @@
 #[path = "broken/cases.rs"]
 mod cases;
 mod support;
+#[path = "broken/weights.rs"]
+mod weights;
 
 use evenkeel_config::{Environment, parse};
 use support::{Case, judge};
@@ -32,6 +34,13 @@ fn around_clusters() {
 #[test]
 fn around_endpoints() {
     judge(cases::ENDPOINTS, |text| {
+        cluster(&format!("endpoints = [{text}]"))
+    });
+}
+
+#[test]
+fn a08_weights_that_are_no_whole_numbers_are_named() {
+    judge(weights::WEIGHTS, |text| {
         cluster(&format!("endpoints = [{text}]"))
     });
 }

@@ -1,5 +1,6 @@
 //! Addresses at which nobody answers.
 
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -81,10 +82,15 @@ impl Blackhole {
 
 /// A socket on a free port of the loopback interface that does not listen yet.
 pub(crate) fn bound() -> Socket {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    socket.bind(&any.into()).expect("a free port");
-    socket
+    bound_to(any).expect("a free port")
+}
+
+/// A socket at this address that does not listen yet.
+pub(crate) fn bound_to(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
 }
 
 /// Where it is bound.

@@ -76,7 +76,8 @@ pub(crate) fn start_with_files(files: usize, arguments: &[&str]) -> Running {
     begin(command.args(arguments), Stdio::piped())
 }
 
-fn begin(command: &mut Command, stderr: Stdio) -> Running {
+/// Starts a command as it is.
+pub(crate) fn begin(command: &mut Command, stderr: Stdio) -> Running {
     begin_with(command, Stdio::null(), stderr)
 }
 
@@ -229,6 +230,18 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Response {
     ask(
         address,
         &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"),
+    )
+}
+
+/// Sends a JSON body by PATCH, on a connection of its own.
+#[track_caller]
+pub(crate) fn patch(address: SocketAddr, path: &str, body: &str) -> Response {
+    let length = body.len();
+    ask(
+        address,
+        &format!(
+            "PATCH {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        ),
     )
 }
 

@@ -190,7 +190,7 @@ pub(super) const KEYS: &[Key] = &[
     off("cluster.*.discovery.tls.certificate", File, "", "A PEM file with a certificate of ours, for members that ask for one."),
     off("cluster.*.discovery.tls.key", File, "", "A PEM file with its private key."),
     now("cluster.*.discovery.refresh", Duration, "\"30s\"", "How often the whole list is read, from 100 ms to an hour; changes are seen before."),
-    now("cluster.*.discovery.max_drop", Share, "0.5", "A list that loses more than this share of the endpoints at once, also one that is empty, is held until a read one `refresh` later says the same, or an operator accepts it. 1: never."),
+    now("cluster.*.discovery.max_drop", Share, "0.5", "A list that loses more than this share of the endpoints at once, also one that is empty, is held until a read one `refresh` later says the same, or an operator accepts it; one with as many endpoints, though others, for a second. 1: never."),
     off("cluster.*.subset", Table, "", "Leaves a part of the endpoints to this gateway, by its `runtime.instance`. All are used when absent."),
     now("cluster.*.subset.size", Integer(1, 65_535), "20", "How many endpoints of each tier."),
     now("cluster.*.subset.method", Word(&["rendezvous", "rocksteadier", "deterministic_aperture"], &[]), "\"rendezvous\"", "By what they are chosen. \"rocksteadier\" and \"deterministic_aperture\" are more even and go by this gateway's place among those of `fleet`; \"rendezvous\" until that is known."),

@@ -568,27 +568,6 @@ pub(super) const ENDPOINTS: &[Case] = &[
     ("{ id = \"a\", address = \"127.0.0.1:1\" },\n  { id = \"a\", address = \"127.0.0.1:2\" }", &[
         "6:10 error: endpoint \"a\" is in cluster \"web\" twice, first on line 5",
     ]),
-    ("{ id = \"b\", address = \"127.0.0.1:1\", weight = 0.8 }", &[
-        "5:60 error: weight 0.8 of endpoint \"b\" in cluster \"web\" is not a whole number from 0 to 65535",
-    ]),
-    ("{ address = \"127.0.0.1:1\", weight = 1e3 }", &[
-        "5:50 error: weight 1e3 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
-    ]),
-    ("{ address = \"127.0.0.1:1\", weight = -1 }", &[
-        "5:50 error: weight -1 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
-    ]),
-    ("{ address = \"127.0.0.1:1\", weight = \"2\" }", &[
-        "5:50 error: weight \"2\" of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
-    ]),
-    ("{ address = \"127.0.0.1:1\", weight = 65536 }", &[
-        "5:50 error: weight 65536 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
-    ]),
-    ("{ address = \"127.0.0.1:1\", weight = 0x10000 }", &[
-        "5:50 error: weight 0x10000 of endpoint \"127.0.0.1:1\" in cluster \"web\" is not a whole number from 0 to 65535",
-    ]),
-    ("{ address = \"127.0.0.1:1\", weight = 0 }", &[
-        "5:1 warning: all endpoints of cluster.web have weight 0: its requests get 503",
-    ]),
     ("{ weight = 1 }", &[
         "5:14 error: endpoint 1 in cluster \"web\" has no address",
     ]),

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use evenkeel_config::{Discovery, DiscoverySource};
 use evenkeel_core::Admin;
-use evenkeel_gateway::OperatorChanges;
+use evenkeel_core::strategy::registry::{self, STRATEGIES};
+use evenkeel_gateway::{OperatorChanges, Task};
 use evenkeel_testkit::{Gateway, Upstream, config, eventually};
 
 use crate::membership::under_load;
@@ -261,4 +262,54 @@ fn a_reload_turns_to_another_source() {
     reload(None);
     assert!(ids(&gateway).is_empty() && gateway.cluster().discovery().is_none());
     assert_eq!(ask(gateway.address(), GET).status, 503);
+}
+
+/// A07: lists with weights of nothing and far too much, an address twice and nothing at all leave every
+/// strategy at work, and what follows the source with it: the next good list is in force.
+#[test]
+fn a07_nonsense_in_a_list_freezes_nothing() {
+    let folder = Folder::new();
+    let [a, b] = ["a", "b"].map(Upstream::ok);
+    let path = folder.path("list.toml");
+    put(&path, &[("a", &a)]);
+    let gateway = gateway(source(&path));
+    let (one, other) = (a.address(), b.address());
+    let strange = [
+        format!("{{ id = \"z\", address = \"{one}\", weight = 0 }}"),
+        format!("{{ id = \"z\", address = \"{one}\", weight = 4294967295 }}"),
+        format!("{{ id = \"y\", address = \"{one}\" }}, {{ id = \"y\", address = \"{other}\" }}"),
+        String::new(),
+    ];
+    for strategy in STRATEGIES {
+        let built = registry::build(strategy.name, &[]).expect("defaults");
+        gateway.wait(gateway.control().set_strategy(gateway.cluster(), built));
+        for lines in &strange {
+            let beside = path.with_extension("new");
+            fs::write(&beside, format!("endpoints = [{lines}]\n")).expect("written");
+            fs::rename(beside, &path).expect("renamed");
+            eventually("it is read", || {
+                let told = gateway.cluster().discovery().expect("a source");
+                let is_told =
+                    told.held.is_some() || told.error.is_some() || !told.faults.is_empty();
+                is_told || ids(&gateway) == ["z"]
+            });
+            // Answered, or refused with a reason: weight 0 alone is nobody in service.
+            let status = ask(gateway.address(), GET).status;
+            assert!(
+                [200, 503].contains(&status),
+                "{} {lines}: {status}",
+                strategy.name
+            );
+        }
+        put(&path, &[("a", &a), ("b", &b)]);
+        let before = b.count();
+        eventually("the good list is in force", || ids(&gateway) == ["a", "b"]);
+        gateway.update("a", None, Some(Admin::Disabled));
+        assert_eq!(ask(gateway.address(), GET).status, 200);
+        assert_eq!(b.count(), before + 1, "{}", strategy.name);
+        gateway.update("a", None, Some(Admin::Enabled));
+    }
+    for task in Task::ALL {
+        assert_eq!(gateway.control().restarts(task), 0, "{task:?}");
+    }
 }

@@ -180,6 +180,38 @@ fn addresses_are_followed_as_long_as_they_live() {
     );
 }
 
+/// Two upstreams on one port of 127.0.0.2 and 127.0.0.3. Somebody may have it on one of them: then another one.
+fn on_one_port() -> (Upstream, Upstream) {
+    let at = |last, port| Upstream::ok_at(SocketAddr::from(([127, 0, 0, last], port)), "ok");
+    let pair = (0..20).find_map(|_| {
+        let old = at(2, 0).ok()?;
+        let new = at(3, old.address().port()).ok()?;
+        Some((old, new))
+    });
+    pair.expect("a port that is free on both")
+}
+
+/// D13: a name that moves takes all new requests along within two lives of its answer, and the connections to
+/// the old place are closed.
+#[test]
+fn d13_a_name_that_moves_is_followed_and_old_connections_close() {
+    let (old, new) = on_one_port();
+    let server = Scripted::start(|_| addresses(1, &[2]));
+    let record = DnsRecord::A(old.address().port());
+    let gateway = gateway(server.address, record, LONG);
+    under_load(&gateway, || {
+        eventually("the old place is asked", || old.count() > 10);
+        server.say(|_| addresses(1, &[3]));
+        eventually("the new place is asked", || new.count() > 0);
+        let before = old.count();
+        eventually("it goes on there", || new.count() > 20);
+        assert_eq!(old.count(), before, "the old place gets nothing more");
+        eventually("old connections close", || old.open_connections() == 0);
+    });
+    gateway.assert_idle();
+    gateway.assert_blameless();
+}
+
 /// A server that fails, is silent or sends answers cut short leaves the last good list; one that says that
 /// there is nothing gives an empty list, which is held.
 #[test]

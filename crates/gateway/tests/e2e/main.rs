@@ -60,6 +60,7 @@ mod upgrade;
 mod versions;
 mod websocket;
 mod weights;
+mod workers;
 
 use std::net::SocketAddr;
 

@@ -5,17 +5,19 @@ mod connection;
 mod log;
 mod script;
 
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use evenkeel_core::Endpoint;
+use socket2::Socket;
 
 pub use answer::{Act, Answer, Gate};
 pub use log::Received;
 pub use script::Script;
 
-use crate::silent::{address, bound};
+use crate::silent::{address, bound, bound_to};
 use connection::Connection;
 use log::Log;
 
@@ -37,7 +39,21 @@ impl Upstream {
     /// Starts one that plays `script`.
     #[must_use]
     pub fn start(script: Script) -> Self {
-        let socket = bound();
+        Self::listening(bound(), script)
+    }
+
+    /// Starts one at an address of the caller's choice that answers every request with 200 and this body.
+    ///
+    /// # Errors
+    ///
+    /// When the address is taken, or this machine has none of its kind.
+    pub fn ok_at(address: SocketAddr, body: &str) -> io::Result<Self> {
+        let body = body.to_owned();
+        let script = Script::new(move |_| Answer::ok(&body));
+        Ok(Self::listening(bound_to(address)?, script))
+    }
+
+    fn listening(socket: Socket, script: Script) -> Self {
         socket.listen(QUEUE).expect("a bound socket listens");
         let address = address(&socket);
         let listener = TcpListener::from(socket);
