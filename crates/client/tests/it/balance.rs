@@ -1,8 +1,9 @@
 //! Who gets how many calls, and what takes an endpoint out of service.
 
 use evenkeel_client::core::health::{Happening, OutlierPolicy, SlowStart};
-use evenkeel_client::core::{Admin, Endpoint, Nanos, NoEndpoint, Outcome, Standing};
+use evenkeel_client::core::{Admin, Endpoint, Nanos, NoEndpoint, Outcome, Rng, Standing};
 use evenkeel_client::{Cluster, Observe, Plain, Settings};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tower::{Service, ServiceExt};
 
@@ -209,4 +210,44 @@ fn a_cluster_that_is_dropped_lets_go_of_its_services() {
     let other = Cluster::new(settings(), listed(&["a"]), |_: &Endpoint| ()).expect("unique");
     other.tries().next().expect("one").finish(Outcome::Success);
     eventually("nobody holds it", || Arc::strong_count(&service) == 1);
+}
+
+/// A14: a choice is an endpoint, not a place in a list, and is made when the call is: whatever comes and goes before
+/// its answer is asked for, no call goes to one that was gone by then, or to another one than was chosen.
+#[tokio::test]
+async fn a14_no_call_goes_to_one_that_is_gone() {
+    let endpoints = Endpoints::default();
+    let cluster =
+        Cluster::new(settings(), listed(&["0", "1", "2"]), endpoints.clone()).expect("unique");
+    let mut service = cluster.balance(Plain);
+    let mut rng = Rng::new(7);
+    let mut present: BTreeSet<u64> = (0..3).collect();
+    for call in 0..1000_u64 {
+        let ready = service.ready().await.expect("ready");
+        let made = present.clone();
+        // Made, and not asked for while the list changes.
+        let waiting = (rng.next_u64().is_multiple_of(2)).then(|| ready.call(call));
+        let id = rng.next_u64() % 6;
+        if present.contains(&id) && present.len() > 1 {
+            cluster.remove(&id.to_string()).expect("it is there");
+            present.remove(&id);
+        } else {
+            cluster.upsert(Endpoint::new(id.to_string(), format!("10.0.0.{id}:80")));
+            present.insert(id);
+        }
+        let (answer, there) = match waiting {
+            Some(waiting) => (waiting.await, &made),
+            None => (
+                service.ready().await.expect("ready").call(call).await,
+                &present,
+            ),
+        };
+        let by: u64 = answer.expect("an answer").parse().expect("an id");
+        assert!(
+            there.contains(&by),
+            "call {call} went to {by}, which was gone"
+        );
+        let calls: u64 = (0..6).map(|id| endpoints.calls(&id.to_string())).sum();
+        assert_eq!(calls, call + 1, "each call once");
+    }
 }
