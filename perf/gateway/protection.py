@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What gates, health and weights cost a request, in instructions of the worker that serves it: counted by
+"""What gates, health, weights, shadows and receipts cost a request, in instructions of the worker that serves it: counted by
 callgrind, so no noise of a machine plays a part.
 
     protection.py --binary target/release/evenkeel [--requests 4000]
@@ -44,6 +44,10 @@ SETS = [
     ("a shadow, and the noise", OFF, SHADOWS.format('["peak_ewma"]'), False),
     ("four shadows, and the noise", OFF,
      SHADOWS.format('["round_robin", "peak_ewma", "maglev", "prequal"]'), False),
+    ("no receipts at all", OFF, "[log]\ndecision = false\n", False),
+    ("a receipt of every request", OFF, "[log]\ndecision = { sample = 1.0 }\n", False),
+    ("a receipt of every request, in a file", OFF,
+     '[log]\ndecision = { sample = 1.0, path = "/dev/null" }\n', False),
     ("reports that nobody reads", OFF, "", True),
     ("weights by reports", OFF, WEIGHTS.format("utilization"), True),
     ("all, with weights by reports", "", ALL + WEIGHTS.format("utilization"), True),
@@ -147,10 +151,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--binary", default="target/release/evenkeel")
     parser.add_argument("--requests", type=int, default=4000)
+    parser.add_argument("--only", default="", help="sets with these letters in their names, beside the first")
     options = parser.parse_args()
     nothing = None
     print("| turned on | instructions for each request | more than nothing |\n|---|---|---|")
-    for name, keys, tables, reports in SETS:
+    wanted = SETS[:1] + [one for one in SETS[1:] if options.only in one[0]]
+    for name, keys, tables, reports in wanted:
         count = measure(options.binary, keys, tables, reports, options.requests)
         nothing = nothing or count
         print(f"| {name} | {count:,.0f} | {count - nothing:+,.0f} |", flush=True)
