@@ -60,7 +60,7 @@ async def cookie(request):
 
 async def socket(request):
     """A WebSocket that sends back what it gets."""
-    connection = web.WebSocketResponse()
+    connection = web.WebSocketResponse(max_msg_size=64 << 20)
     await connection.prepare(request)
     async for message in connection:
         if message.type == WSMsgType.TEXT:

@@ -1,9 +1,13 @@
-// A browser against the gateway: Chromium without a window, steered by playwright-core.
+// A browser against the gateway: Chromium without a window, steered by playwright-core. Over TLS it speaks
+// HTTP/2; its WebSocket may come on a stream of it (RFC 8441) or on a connection of its own, as it likes.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { X509Certificate, createHash } from "node:crypto";
 import { createRequire } from "node:module";
 
-const [url, packages, program] = process.argv.slice(2);
+const [url, packages, program, log] = process.argv.slice(2);
+const isSecure = url.startsWith("https:");
 const { chromium } = createRequire(`${packages}/`)("playwright-core");
 
 // Runs in the page.
@@ -17,8 +21,22 @@ async function inPage() {
   for (let n = 0; n < 8; n++) sticky.push((await json("/sticky")).endpoint);
   const socket = await new Promise((resolve, reject) => {
     const socket = new WebSocket(`${location.origin.replace("http", "ws")}/socket`);
-    socket.onopen = () => socket.send("over the gateway");
-    socket.onmessage = ({ data }) => resolve(data);
+    const large = new Uint8Array(9 << 20);
+    for (let at = 0; at < large.length; at += 65_536) crypto.getRandomValues(large.subarray(at, at + 65_536));
+    const answers = [];
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      socket.send("over the gateway");
+      socket.send(large);
+    };
+    socket.onmessage = ({ data }) => {
+      answers.push(data);
+      if (answers.length < 2) return;
+      const back = new Uint8Array(answers[1]);
+      const same = back.length === large.length && back.every((byte, place) => byte === large[place]);
+      socket.onclose = ({ wasClean }) => resolve({ text: answers[0], same, wasClean });
+      socket.close();
+    };
     socket.onerror = () => reject(new Error("the WebSocket failed"));
   });
   const events = await new Promise((resolve, reject) => {
@@ -40,12 +58,18 @@ async function inPage() {
     moved: (await json("/moved")).path,
     head: (await fetch("/large", { method: "HEAD" })).headers.get("content-length"),
     large: (await (await fetch("/large")).arrayBuffer()).byteLength,
+    protocol: performance.getEntriesByType("navigation")[0].nextHopProtocol,
     cookies: document.cookie, came: (await json("/cookie")).came,
   };
 }
 
+// Nobody signed the certificate: it is trusted by its key.
+const { publicKey } = new X509Certificate(readFileSync(`${packages}/cert.pem`));
+const key = createHash("sha256").update(publicKey.export({ type: "spki", format: "der" })).digest("base64");
 const browser = await chromium.launch({
-  executablePath: program, args: ["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage"],
+  executablePath: program,
+  args: ["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage",
+    `--ignore-certificate-errors-spki-list=${key}`],
 });
 try {
   const page = await browser.newPage();
@@ -56,14 +80,24 @@ try {
   assert.ok(seen.post.fields["user-agent"].includes("HeadlessChrome"));
   assert.deepEqual(seen.many, Array.from({ length: 60 }, (_, n) => `/many/${n}`));
   assert.equal(new Set(seen.sticky).size, 1, "affinity by cookie");
-  assert.equal(seen.socket, "over the gateway");
-  assert.ok(seen.events > 300, `events came within ${seen.events} ms`);
+  assert.deepEqual(seen.socket, { text: "over the gateway", same: true, wasClean: true });
+  assert.equal(seen.protocol, isSecure ? "h2" : "http/1.1");
+  assert.ok(seen.events > 100, `events came within ${seen.events} ms`);
   assert.equal(seen.moved, "/echo?moved");
   assert.deepEqual([Number(seen.head), seen.large], [32 << 20, 32 << 20]);
   for (const cookie of ["first=1", "second=2"]) {
     assert.ok(seen.cookies.includes(cookie) && seen.came.includes(cookie), seen.came);
   }
-  console.log(`browser: ok (Chromium ${browser.version()})`);
+  // What the gateway says of the WebSocket; its line comes with its end.
+  const listener = isSecure ? "tls" : "plain";
+  const isSocket = (line) => line.path === "/socket" && line.client && line.listener === listener;
+  const lines = () => readFileSync(log, "utf8").split("\n").filter(Boolean).map(JSON.parse).filter(isSocket);
+  const end = Date.now() + 20_000;
+  while (!lines().length && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 100));
+  const line = lines().at(-1);
+  assert.ok(line, "the WebSocket has its line");
+  assert.ok(line.bytes_in > 9 << 20 && line.bytes_out > 9 << 20, JSON.stringify(line));
+  console.log(`browser: ok (Chromium ${browser.version()}, ${seen.protocol}, WebSocket by ${line.protocol})`);
 } finally {
   await browser.close();
 }

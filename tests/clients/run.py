@@ -18,16 +18,27 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 WHEELS = ["aiohttp==3.14.5", "grpcio==1.85.3", "requests==2.34.2"]
 PACKAGES = ["undici@7.30.2", "playwright-core@1.65.1"]
-PROGRAMS = {"curl": "curl", "node": "nodejs", "npm": "npm", "chromium": "chromium"}
+PROGRAMS = {"curl": "curl", "node": "nodejs", "npm": "npm", "chromium": "chromium",
+            "openssl": "openssl"}
 CONFIG = """
 [log]
 level = "error"
+access = {{ path = "{log}" }}
 [[listener]]
+name = "plain"
 address = "127.0.0.1:{port}"
 cluster = "web"
   [[listener.route]]
   path = "/secure"
   redirect = {{ scheme = "https" }}
+  [[listener.route]]
+  path = "/sticky"
+  cluster = "sticky"
+[[listener]]
+name = "tls"
+address = "127.0.0.1:{tls_port}"
+cluster = "web"
+tls = [{{ certificate = "{certificate}", key = "{key}" }}]
   [[listener.route]]
   path = "/sticky"
   cluster = "sticky"
@@ -121,15 +132,27 @@ def addresses(ports):
     return ", ".join(f'"127.0.0.1:{port}"' for port in ports)
 
 
-def clients(url, grpc_port, room):
+def make_certificate(room):
+    """A certificate that nobody signed, and its key."""
+    certificate, key = room / "cert.pem", room / "key.pem"
+    run(["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-out", str(certificate), "-keyout", str(key)],
+        stderr=subprocess.DEVNULL)
+    return certificate, key
+
+
+def clients(url, tls_port, grpc_port, room, log):
     """The commands that run the clients."""
+    browser = ["node", str(HERE / "browser.mjs")]
+    over_tls = f"https://127.0.0.1:{tls_port}"
     python = [str(room / "venv/bin/python"), "-B"]
     return {
         "curl": ["bash", str(HERE / "curl.sh"), url, str(room)],
         "python": [*python, str(HERE / "python_clients.py"), url],
         "grpc": [*python, str(HERE / "grpc_pair.py"), "call", f"127.0.0.1:{grpc_port}"],
         "node": ["node", "--no-warnings", str(HERE / "node.mjs"), url, str(room)],
-        "browser": ["node", str(HERE / "browser.mjs"), url, str(room), shutil.which("chromium")],
+        "browser": [*browser, url, str(room), shutil.which("chromium"), str(log)],
+        "browser-http2": [*browser, over_tls, str(room), shutil.which("chromium"), str(log)],
     }
 
 
@@ -142,10 +165,13 @@ def main():
     arguments = parser.parse_args()
     room, binary = arguments.room.resolve(), arguments.binary.resolve()
     install(room)
-    port, grpc_port = free_port(), free_port()
+    port, tls_port, grpc_port = free_port(), free_port(), free_port()
     web, grpc = {free_port(): "a", free_port(): "b"}, {free_port(): "a", free_port(): "b"}
-    config = room / "clients.toml"
-    config.write_text(CONFIG.format(port=port, grpc_port=grpc_port, endpoints=addresses(web),
+    config, log = room / "clients.toml", room / "access.jsonl"
+    log.unlink(missing_ok=True)
+    certificate, key = make_certificate(room)
+    config.write_text(CONFIG.format(port=port, tls_port=tls_port, grpc_port=grpc_port, log=log,
+                                    certificate=certificate, key=key, endpoints=addresses(web),
                                     grpc_endpoints=addresses(grpc)), encoding="utf-8")
     python = [room / "venv/bin/python", "-B"]
     endpoints = [([*python, HERE / "backend.py", name, each], each) for each, name in web.items()]
@@ -154,7 +180,7 @@ def main():
     environment = {name: value for name, value in os.environ.items()
                    if not name.lower().endswith("_proxy")}
     with all_running([*endpoints, ([binary, "serve", config], port)]):
-        wanted = clients(f"http://127.0.0.1:{port}", grpc_port, room)
+        wanted = clients(f"http://127.0.0.1:{port}", tls_port, grpc_port, room, log)
         for name, command in wanted.items():
             if not arguments.only or name in arguments.only.split(","):
                 run(command, env=environment)

@@ -88,7 +88,7 @@ fn websocket_goes_over_a_stream() {
     let gateway = Gateway::over([Endpoint::new("a", server().to_string())]);
     let (socket, pumping) = switched(gateway.address());
     let mut socket = WebSocket::from_raw_socket(socket, Role::Client, config());
-    for length in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, 4 << 20] {
+    for length in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, 16 << 20] {
         let message = Message::binary(noise(length));
         socket.send(message.clone()).expect("it is sent");
         assert!(socket.read().expect("an answer") == message, "{length}");
