@@ -202,8 +202,8 @@ impl Client {
         if !self.entry.is(&of.entry) {
             self.entry.clone_from(&of.entry);
         }
-        if self.address != of.address {
-            self.address = of.address;
+        self.address = of.address;
+        if self.peer != of.peer {
             self.peer.clone_from(&of.peer);
         }
         self.destination.clone_from(&of.destination);
@@ -215,6 +215,9 @@ impl Client {
         let connections = &self.worker.connections;
         connections.set(connections.get() - 1);
         self.resting = true;
+        if let Stream::Incoming(stream) = &mut self.stream {
+            self.worker.buffers.recycle(stream.take_memory());
+        }
         self.stream = Stream::Taken;
         self.switched = None;
         self.inbox.clear();

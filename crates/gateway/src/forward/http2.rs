@@ -55,7 +55,8 @@ async fn run(mut client: Client) {
         driver.client.refresh();
         let worker = &driver.client.worker;
         let draw = |parts| worker.draw(parts);
-        if let Some(stream) = Incoming::accept(request, respond, &driver.streams, draw) {
+        let head = worker.buffers.output();
+        if let Some(stream) = Incoming::accept(request, respond, &driver.streams, draw, head) {
             Hands::serve(&driver.client, stream);
         }
     }

@@ -37,15 +37,16 @@ enum Next {
 }
 
 impl BodyReader {
-    /// A reader that begins with `head`, which says that the body comes in this form.
-    pub(super) fn new(head: Vec<u8>, body: RecvStream, encoding: Encoding) -> Self {
+    /// A reader that begins with `head`, which says that the body comes in this form. `has_body` is false where
+    /// the head ended the stream.
+    pub(super) fn new(head: Vec<u8>, body: RecvStream, encoding: Encoding, has_body: bool) -> Self {
         Self {
             body,
             encoder: BodyEncoder::new(encoding),
             text: head,
             told: 0,
             data: Bytes::new(),
-            next: Next::Data,
+            next: if has_body { Next::Data } else { Next::End },
             is_held: false,
         }
     }
@@ -53,6 +54,12 @@ impl BodyReader {
     /// Keeps back what comes behind the head, or lets it go.
     pub(super) fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
+    }
+
+    /// Takes the memory that the head was written to.
+    pub(super) fn take_memory(&mut self) -> Vec<u8> {
+        self.told = 0;
+        std::mem::take(&mut self.text)
     }
 
     /// Nothing more is read.

@@ -36,17 +36,17 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// Takes a stream over; none if its request breaks the rules, and the stream is reset then. `draw` draws
-    /// below a number.
+    /// below a number; `head` is an empty buffer for its head.
     pub(crate) fn accept(
         request: Request<RecvStream>,
         mut respond: SendResponse<Bytes>,
         streams: &Rc<Streams>,
         draw: impl Fn(u32) -> u32,
+        mut head: Vec<u8>,
     ) -> Option<Self> {
         let (parts, body) = request.into_parts();
         let has_body = !body.is_end_stream();
         let becomes_another = connect::is_websocket(&parts);
-        let mut head = Vec::with_capacity(512);
         if let Err(why) = compose(&parts, has_body, draw, &mut head) {
             tracing::debug!(reason = %why, "stream refused");
             respond.send_reset(Reason::PROTOCOL_ERROR);
@@ -61,7 +61,7 @@ impl Incoming {
             (true, false) => Encoding::Chunked,
         };
         streams.begin();
-        let mut request = BodyReader::new(head, body, encoding);
+        let mut request = BodyReader::new(head, body, encoding, has_body);
         // What comes before the protocol has changed is nothing that a request could be made of.
         request.hold(becomes_another);
         Some(Self {
@@ -74,6 +74,11 @@ impl Incoming {
             answer: None,
             streams: Rc::clone(streams),
         })
+    }
+
+    /// Takes a buffer back that it needs no more, at its end.
+    pub(crate) fn take_memory(&mut self) -> Vec<u8> {
+        self.request.take_memory()
     }
 
     /// Ready when the client has given the stream up, or its connection is gone.

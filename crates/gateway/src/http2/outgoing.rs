@@ -215,7 +215,7 @@ fn answer(response: Response<RecvStream>, is_head: bool) -> io::Result<BodyReade
         true if length_known => Encoding::Identity,
         true => Encoding::Chunked,
     };
-    Ok(BodyReader::new(head, body, encoding))
+    Ok(BodyReader::new(head, body, encoding, has_body))
 }
 
 fn compose(
