@@ -9,6 +9,20 @@ use crate::load::Load;
 use crate::pick::receipt::Refusal;
 
 /// What a decision reads of an endpoint: small, and side by side with the others.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// let first = &snapshot.candidates()[0];
+/// assert!(first.is_open());
+/// assert_eq!(first.weight(), 256);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Candidate {
     state: Arc<EndpointState>,

@@ -7,6 +7,16 @@ use std::time::Duration;
 ///
 /// The origin is the host's: a process start, or the start of a simulation. Differences saturate at
 /// zero, so a step back never turns into an age of centuries.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Nanos;
+///
+/// let began = Nanos::from_secs(2);
+/// let took = Nanos::from_millis(2_030).since(began);
+/// assert_eq!(took.as_millis(), 30);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Nanos(pub u64);

@@ -6,6 +6,22 @@ use crate::pick::receipt::Compared;
 use crate::snapshot::{Group, Snapshot, Standing};
 
 /// Why an endpoint gets no new request as things are.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::{Admin, Aside, Standing};
+///
+/// members.set_admin("a", Admin::Draining)?;
+/// let aside = members.snapshot().aside(0);
+/// assert_eq!(aside, Some(Aside::Standing(Standing::Draining)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Aside {

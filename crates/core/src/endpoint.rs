@@ -9,6 +9,20 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 /// Identifies an [`EndpointState`] for as long as the process lives; never used twice.
 ///
 /// Choices are remembered by serial, never by position: positions move when endpoints come and go.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// let [a, b] = [0, 1].map(|at| snapshot.candidates()[at].serial());
+/// assert_ne!(a, b);
+/// assert_eq!(members.snapshot().candidates()[0].serial(), a);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Serial(pub u64);
 
@@ -159,6 +173,15 @@ impl Endpoint {
 
 /// What an operator, or the agent beside it, wants of an endpoint; from the strictest: of two wishes the
 /// lesser one counts.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Admin;
+///
+/// assert_eq!(Admin::Draining.as_str(), "draining");
+/// assert_eq!(Admin::Enabled.min(Admin::Draining), Admin::Draining);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Admin {
@@ -187,6 +210,25 @@ impl Admin {
 ///
 /// What all pickers must see at once lives here, on cache lines that no other endpoint shares:
 /// whoever chooses among others never waits for this one.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, Outcome, PickContext};
+///
+/// let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+/// let state = lease.state();
+/// assert_eq!(state.in_flight().count(), 1);
+/// lease.finish(Outcome::Success, Nanos::from_millis(5));
+/// assert_eq!(state.latency().last(), Some(Nanos::from_millis(5)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct EndpointState {
@@ -289,6 +331,21 @@ impl EndpointState {
 }
 
 /// How long an endpoint's answers took and how they ended, to be carried into another process.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// let [old, new] = [0, 1].map(|at| snapshot.candidates()[at].state());
+/// let memory = old.remember();
+/// new.recall(&memory);
+/// assert_eq!(new.remember(), memory);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EndpointMemory {

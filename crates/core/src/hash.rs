@@ -8,6 +8,15 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use xxhash_rust::xxh64::xxh64;
 
 /// Which function hashes.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::hash::Algorithm;
+///
+/// assert_eq!(Algorithm::named("xxh64"), Some(Algorithm::Xxh64));
+/// assert_eq!(Algorithm::default().as_str(), "xxh3");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
     /// The 64-bit form of XXH3.

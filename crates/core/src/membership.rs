@@ -18,11 +18,40 @@ use crate::tier::labels::LabelSelector;
 use crate::tier::subset::Subset;
 
 /// An endpoint listed twice.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::DuplicateId;
+///
+/// let twice = vec![Endpoint::new("a", "10.0.0.1:80"), Endpoint::new("a", "10.0.0.2:80")];
+/// assert_eq!(members.replace(twice), Err(DuplicateId("a".into())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("endpoint id {0:?} is listed twice")]
 pub struct DuplicateId(pub Arc<str>);
 
 /// There is no endpoint of that id.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::UnknownEndpoint;
+///
+/// assert_eq!(members.remove("c"), Err(UnknownEndpoint("c".into())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no endpoint {0:?}")]
 pub struct UnknownEndpoint(pub Arc<str>);
@@ -34,6 +63,21 @@ pub const FULL_WEIGHT: u16 = 256;
 static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// What is done with requests that have no key, under a strategy that chooses by key.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, strategy::registry};
+/// use evenkeel_core::{KeyPolicy, MissingKey, NoEndpoint};
+///
+/// let mut members = Membership::new("web", registry::build("maglev", &[])?);
+/// members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// members.set_key_policy(KeyPolicy { missing: MissingKey::Error, ..KeyPolicy::default() });
+/// let mut picker = Picker::new(PickerSeed { root: 7, picker: 0 });
+/// let keyless = PickContext::at(Nanos(0));
+/// assert_eq!(picker.pick(&members.snapshot(), &keyless).err(), Some(NoEndpoint::NoKey));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingKey {
     /// They go to any endpoint, by weight.
@@ -44,6 +88,16 @@ pub enum MissingKey {
 }
 
 /// How keys are handled by the strategies that choose by key.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{KeyPolicy, MissingKey};
+///
+/// let keys = KeyPolicy { missing: MissingKey::Error, bounded_load: Some(1.25) };
+/// assert_eq!(KeyPolicy::default().missing, MissingKey::Random);
+/// # let _ = keys;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KeyPolicy {
     /// What is done without a key.
@@ -57,6 +111,20 @@ pub struct KeyPolicy {
 ///
 /// Changes gather until [`Membership::snapshot`] turns them into one new generation. The records of
 /// endpoints that stay are the same ones in every generation.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Admin, Endpoint, Membership, strategy::registry};
+///
+/// let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// assert!(members.upsert(Endpoint::new("a", "10.0.0.1:80")));
+/// let before = members.snapshot();
+/// members.set_admin("a", Admin::Draining)?;
+/// let after = members.snapshot();
+/// assert!(after.generation() > before.generation());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Membership {
     pub(crate) cluster: Arc<str>,

@@ -4,6 +4,16 @@
 ///
 /// Close is an edit distance (insertions, deletions, replacements, swaps of neighbours) of at most a
 /// third of the longer name's length. O(|given| x |name|) for each name.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::nearest;
+///
+/// let names = ["least_request", "random"];
+/// assert_eq!(nearest("leest_request", names), Some("least_request"));
+/// assert_eq!(nearest("x", names), None);
+/// ```
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_lowercase();
@@ -17,6 +27,15 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 
 /// How a message goes on after a mistyped name: `, did you mean "NAME"?` with the [`nearest`] of those
 /// that are known, or not at all.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::did_you_mean;
+///
+/// let text = did_you_mean("randm", ["least_request", "random"]);
+/// assert_eq!(text, ", did you mean \"random\"?");
+/// ```
 #[must_use]
 pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     suggestion(nearest(given, known))

@@ -8,6 +8,19 @@ use std::sync::Arc;
 ///
 /// A reader keeps its own [`Arc`] and compares a generation number: one atomic load as long as
 /// nothing changed. The lock is touched only after a change, and never held while a value is built.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use evenkeel_core::{Published, Reader};
+///
+/// let published = Arc::new(Published::new(Arc::new(1)));
+/// let mut reader = Reader::new(Arc::clone(&published));
+/// published.publish(Arc::new(2));
+/// assert_eq!(**reader.get(), 2);
+/// assert!(!reader.refresh(), "nothing is newer");
+/// ```
 #[derive(Debug)]
 pub struct Published<T> {
     generation: AtomicU64,
@@ -48,6 +61,19 @@ impl<T> Published<T> {
 }
 
 /// One reader's view of a [`Published`] value.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use evenkeel_core::{Published, Reader};
+///
+/// let published = Arc::new(Published::new(Arc::new(1)));
+/// let mut reader = Reader::new(Arc::clone(&published));
+/// published.publish(Arc::new(2));
+/// assert_eq!(**reader.get(), 2);
+/// assert!(!reader.refresh(), "nothing is newer");
+/// ```
 #[derive(Debug)]
 pub struct Reader<T> {
     published: Arc<Published<T>>,

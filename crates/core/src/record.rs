@@ -17,6 +17,19 @@ use crate::tier::subset::Subset;
 ///
 /// [`Snapshot::record`] writes it, [`SnapshotRecord::rebuild`] reads it: tables, schedules and tiers
 /// come out the same, so receipts of its generation can be derived again.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// let again = snapshot.record().rebuild()?;
+/// assert_eq!(again.endpoints(), snapshot.endpoints());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SnapshotRecord {
     /// The name of the cluster.
@@ -46,6 +59,22 @@ pub struct SnapshotRecord {
 }
 
 /// An endpoint in a [`SnapshotRecord`].
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::Standing;
+///
+/// let record = snapshot.record();
+/// assert_eq!(record.endpoints[0].endpoint.id(), "a");
+/// assert_eq!(record.endpoints[0].standing, Standing::Ready);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEndpoint {
     /// As configured.

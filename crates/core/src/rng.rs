@@ -6,6 +6,15 @@
 //! recorded receipts and simulator seeds.
 
 /// A xoshiro256++ stream.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Rng;
+///
+/// let (mut one, mut other) = (Rng::new(7), Rng::new(7));
+/// assert_eq!(one.next_u64(), other.next_u64());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],

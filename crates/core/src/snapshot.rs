@@ -16,6 +16,15 @@ use crate::tier::labels::LabelSelector;
 use crate::tier::subset::Subset;
 
 /// Why an endpoint takes part in decisions, or does not.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Standing;
+///
+/// assert_eq!(Standing::named("draining"), Some(Standing::Draining));
+/// assert!(!Standing::Draining.is_in_service());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Standing {
@@ -90,6 +99,20 @@ pub(crate) struct Terms {
 }
 
 /// The endpoints among which one strategy table chooses: those of one tier, or of a zone of it.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// let group = &snapshot.groups()[0];
+/// assert_eq!((group.tier(), group.eligible()), (0, &[0, 1][..]));
+/// assert!(!group.is_in_panic());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Group {
     pub(crate) tier: u8,
@@ -142,6 +165,20 @@ pub(crate) struct View {
 }
 
 /// One generation of a cluster, whole and immutable; built by [`crate::Membership::snapshot`].
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// assert_eq!(snapshot.cluster(), "web");
+/// assert_eq!(snapshot.endpoint(0).id(), "a");
+/// assert_eq!(snapshot.strategy().descriptor().name, "least_request");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) cluster: Arc<str>,

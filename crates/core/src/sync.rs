@@ -13,6 +13,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Guard<'_, T> {
 }
 
 /// What a lock gives, for critical sections that never panic half way: a poisoned one is whole.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Mutex;
+/// use evenkeel_core::unpoisoned;
+///
+/// let lock = Mutex::new(7);
+/// assert_eq!(*unpoisoned(lock.lock()), 7);
+/// ```
 pub fn unpoisoned<T>(locked: LockResult<T>) -> T {
     locked.unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,6 +5,7 @@
 //! rustfmt, so indentation says enough, and a rule stays short enough to be read by whom it stops.
 
 mod cases;
+mod core_examples;
 mod core_purity;
 mod dependency_reasons;
 mod documents;
@@ -51,6 +52,7 @@ impl fmt::Display for Finding {
 /// The rules. A new one is a file and a line here.
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     cases::check,
+    core_examples::check,
     core_purity::check,
     dependency_reasons::check,
     documents::check,

@@ -9,6 +9,15 @@
 //! is, up to the cap.
 
 /// Where endpoints are left alone, as shares of their caps.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Levels, Watermarks};
+///
+/// let marks = Watermarks::new(0.9, 0.7).expect("in their order");
+/// assert_eq!(marks.levels(100), Levels { cap: 100, stop: 90, resume: 70 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watermarks {
     stop: f64,
@@ -74,6 +83,15 @@ fn part(share: f64, cap: u32) -> u32 {
 }
 
 /// Levels of one endpoint, in requests in flight.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Levels, Watermarks};
+///
+/// let marks = Watermarks::new(0.9, 0.7).expect("in their order");
+/// assert_eq!(marks.levels(100), Levels { cap: 100, stop: 90, resume: 70 });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     /// Nothing passes it; 0 while the endpoint may not be chosen.

@@ -34,6 +34,15 @@ const WINDOW: Nanos = Nanos::from_secs(1);
 const LATENCY_MIN: Nanos = Nanos(100_000);
 
 /// Answers of an endpoint.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, Samples};
+///
+/// let both = Samples::of(Nanos::from_millis(10), 4).and(Samples::of(Nanos::from_millis(20), 6));
+/// assert_eq!((both.count, both.sum), (2, Nanos::from_millis(30)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Samples {

@@ -11,6 +11,15 @@ use super::shed::{Priority, ShedReason};
 use crate::clock::Nanos;
 
 /// How many may wait, and how long.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, QueuePolicy, WaitingRoom};
+///
+/// let policy = QueuePolicy { size: 100, timeout: Nanos::from_secs(1) };
+/// assert!(WaitingRoom::new(policy).is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePolicy {
     /// The most requests that wait, over all workers; with 0 nobody does.
@@ -20,6 +29,19 @@ pub struct QueuePolicy {
 }
 
 /// A place in the line: names whoever has it until it is left.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Line, Nanos, Priority, QueuePolicy, ShedReason};
+///
+/// let policy = QueuePolicy { size: 1, timeout: Nanos::from_secs(1) };
+/// let (mut line, now) = (Line::default(), Nanos(0));
+/// let entered = line.enter("a", Priority::Default, policy, policy.timeout, now);
+/// let (place, _) = entered.expect("room for one");
+/// assert_eq!(line.leave(place), Some("a"));
+/// assert_eq!(line.leave(place), None, "it is gone");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     priority: Priority,
@@ -28,6 +50,18 @@ pub struct Place {
 }
 
 /// A request that may not wait.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Line, Nanos, Priority, QueuePolicy, ShedReason};
+///
+/// let policy = QueuePolicy { size: 1, timeout: Nanos::from_secs(1) };
+/// let (mut line, now) = (Line::default(), Nanos(0));
+/// let _ = line.enter("a", Priority::Default, policy, policy.timeout, now);
+/// let refused = line.enter("b", Priority::Default, policy, policy.timeout, now).expect_err("room for one");
+/// assert_eq!(refused.reason, ShedReason::QueueFull);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Why not.
@@ -37,6 +71,19 @@ pub struct Refused {
 }
 
 /// Those who wait.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Line, Nanos, Priority, QueuePolicy, ShedReason};
+///
+/// let policy = QueuePolicy { size: 1, timeout: Nanos::from_secs(1) };
+/// let (mut line, now) = (Line::default(), Nanos(0));
+/// let entered = line.enter("a", Priority::Default, policy, policy.timeout, now);
+/// let (place, _) = entered.expect("room for one");
+/// assert_eq!(line.first(|_| true), Some(place));
+/// assert_eq!(line.serve(place), Some("a"));
+/// ```
 #[derive(Debug)]
 pub struct Line<T> {
     /// By priority, each in the order of their numbers.

@@ -8,6 +8,17 @@ use std::ops::RangeInclusive;
 use crate::clock::Nanos;
 
 /// Where an attempt failed, in the order in which an exchange goes on.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{FailurePoint, Repeatable, RetryRules};
+///
+/// let rules = RetryRules::default();
+/// let post = Repeatable { idempotent: false, unsent: false, whole: true };
+/// assert!(rules.allow(FailurePoint::Connect, post));
+/// assert!(!rules.allow(FailurePoint::Silent, post), "it may have been acted upon");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailurePoint {
     /// There was no connection, so nothing was sent.
@@ -25,6 +36,16 @@ pub enum FailurePoint {
 }
 
 /// What was asked and how much of it has left, as far as repeating it is concerned.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Repeatable;
+///
+/// let get = Repeatable { idempotent: true, unsent: false, whole: true };
+/// assert!(get.may_be_replaced());
+/// assert!(!Repeatable { whole: false, ..get }.may_be_replaced());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeatable {
     /// Sending it twice does no more than sending it once.
@@ -45,6 +66,17 @@ impl Repeatable {
 }
 
 /// What is tried again, and how often.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{FailurePoint, Repeatable, RetryRules};
+///
+/// let rules = RetryRules::default();
+/// let post = Repeatable { idempotent: false, unsent: false, whole: true };
+/// assert!(rules.allow(FailurePoint::Connect, post));
+/// assert!(!rules.allow(FailurePoint::Silent, post), "it may have been acted upon");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryRules {
     /// Tries in all, each on another endpoint; 1 is no retries.

@@ -12,6 +12,20 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 const PARTS: usize = 16;
 
 /// How many retries there may be.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, RequestWindow, RetryBudget, RetryPolicy};
+///
+/// let policy = RetryPolicy { ratio: 0.5, per_second: 0, ..RetryPolicy::default() };
+/// let (budget, requests) = (RetryBudget::new(policy), RequestWindow::new(&policy));
+/// let now = Nanos::from_secs(60);
+/// requests.count(now);
+/// requests.count(now);
+/// assert!(budget.spend(now, [&requests]));
+/// assert!(!budget.spend(now, [&requests]), "half of two");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// Retries for each request, from 0.
@@ -97,6 +111,20 @@ impl Parts {
 ///
 /// Written by that worker alone, without an atomic operation that costs: counting touches no memory
 /// that another worker writes.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, RequestWindow, RetryBudget, RetryPolicy};
+///
+/// let policy = RetryPolicy { ratio: 0.5, per_second: 0, ..RetryPolicy::default() };
+/// let (budget, requests) = (RetryBudget::new(policy), RequestWindow::new(&policy));
+/// let now = Nanos::from_secs(60);
+/// requests.count(now);
+/// requests.count(now);
+/// assert!(budget.spend(now, [&requests]));
+/// assert!(!budget.spend(now, [&requests]), "half of two");
+/// ```
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct RequestWindow {
@@ -122,6 +150,20 @@ impl RequestWindow {
 }
 
 /// The retries of a cluster, over all workers.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, RequestWindow, RetryBudget, RetryPolicy};
+///
+/// let policy = RetryPolicy { ratio: 0.5, per_second: 0, ..RetryPolicy::default() };
+/// let (budget, requests) = (RetryBudget::new(policy), RequestWindow::new(&policy));
+/// let now = Nanos::from_secs(60);
+/// requests.count(now);
+/// requests.count(now);
+/// assert!(budget.spend(now, [&requests]));
+/// assert!(!budget.spend(now, [&requests]), "half of two");
+/// ```
 #[derive(Debug)]
 pub struct RetryBudget {
     spent: crate::sync::Mutex<Spent>,

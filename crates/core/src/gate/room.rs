@@ -26,6 +26,30 @@ use crate::sync::{Guard, Mutex, lock};
 use crate::tier::labels::LabelSelector;
 
 /// The requests of a cluster that wait for a slot, over all workers.
+///
+/// # Examples
+///
+/// ```
+/// # use std::{sync::Arc, task::{Context, Poll, Waker}};
+/// # use evenkeel_core::{Ask, Doors, Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, Priority, QueuePolicy, WaitingRoom, strategy::registry};
+/// let room = Arc::new(WaitingRoom::new(QueuePolicy { size: 8, timeout: Nanos::from_secs(1) }));
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// members.upsert(Endpoint::new("a", "10.0.0.1:80").with_capacity(1));
+/// members.set_waiting_room(Some(Arc::clone(&room)));
+/// let snapshot = members.snapshot();
+/// room.open(Doors::of(&snapshot));
+/// # let (mut picker, ctx) = (Picker::new(PickerSeed { root: 7, picker: 0 }), PickContext::at(Nanos(0)));
+/// let first = picker.pick(&snapshot, &ctx)?;
+/// let waiting = room.enter(Ask::default(), Priority::Default, Nanos::from_secs(1), ctx.now);
+/// let mut waiting = waiting.expect("room for it");
+/// drop(first);
+/// let Poll::Ready(Ok(slot)) = waiting.poll(&mut Context::from_waker(Waker::noop())) else {
+///     panic!("its slot is free")
+/// };
+/// let second = picker.bind(&snapshot, &ctx, slot, None).expect("it is still there");
+/// assert_eq!(second.index(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct WaitingRoom {
     /// How many wait: all that a release reads as long as nobody does.
@@ -50,6 +74,17 @@ struct Waiter {
 }
 
 /// What a request asks for.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Ask, Attempts, Serial};
+///
+/// let mut attempts = Attempts::default();
+/// attempts.push(Serial(7));
+/// let elsewhere = Ask { attempts, ..Ask::default() };
+/// assert!(elsewhere.labels.is_none());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
     /// Where it has been before.
@@ -70,6 +105,21 @@ enum Call {
 }
 
 /// Which requests may use which endpoints: what a snapshot says of that.
+///
+/// # Examples
+///
+/// ```
+/// # use std::{sync::Arc, task::{Context, Poll, Waker}};
+/// # use evenkeel_core::{Ask, Doors, Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, Priority, QueuePolicy, WaitingRoom, strategy::registry};
+/// let room = Arc::new(WaitingRoom::new(QueuePolicy { size: 8, timeout: Nanos::from_secs(1) }));
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// members.upsert(Endpoint::new("a", "10.0.0.1:80").with_capacity(1));
+/// members.set_waiting_room(Some(Arc::clone(&room)));
+/// let snapshot = members.snapshot();
+/// room.open(Doors::of(&snapshot));
+/// assert!(snapshot.has_waiting_room());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Doors {
     candidates: Box<[Candidate]>,
@@ -361,6 +411,30 @@ fn tell(call: &Mutex<Call>, what: Call) {
 }
 
 /// A request that waits. Dropped, it leaves its place at once, and what it was given goes to the next.
+///
+/// # Examples
+///
+/// ```
+/// # use std::{sync::Arc, task::{Context, Poll, Waker}};
+/// # use evenkeel_core::{Ask, Doors, Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, Priority, QueuePolicy, WaitingRoom, strategy::registry};
+/// let room = Arc::new(WaitingRoom::new(QueuePolicy { size: 8, timeout: Nanos::from_secs(1) }));
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// members.upsert(Endpoint::new("a", "10.0.0.1:80").with_capacity(1));
+/// members.set_waiting_room(Some(Arc::clone(&room)));
+/// let snapshot = members.snapshot();
+/// room.open(Doors::of(&snapshot));
+/// # let (mut picker, ctx) = (Picker::new(PickerSeed { root: 7, picker: 0 }), PickContext::at(Nanos(0)));
+/// let first = picker.pick(&snapshot, &ctx)?;
+/// let waiting = room.enter(Ask::default(), Priority::Default, Nanos::from_secs(1), ctx.now);
+/// let mut waiting = waiting.expect("room for it");
+/// drop(first);
+/// let Poll::Ready(Ok(slot)) = waiting.poll(&mut Context::from_waker(Waker::noop())) else {
+///     panic!("its slot is free")
+/// };
+/// let second = picker.bind(&snapshot, &ctx, slot, None).expect("it is still there");
+/// assert_eq!(second.index(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Waiting {
     room: Arc<WaitingRoom>,
@@ -418,6 +492,30 @@ impl Drop for Waiting {
 }
 
 /// A slot that was handed over, and is counted in flight. Dropped, it goes to the next.
+///
+/// # Examples
+///
+/// ```
+/// # use std::{sync::Arc, task::{Context, Poll, Waker}};
+/// # use evenkeel_core::{Ask, Doors, Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, Priority, QueuePolicy, WaitingRoom, strategy::registry};
+/// let room = Arc::new(WaitingRoom::new(QueuePolicy { size: 8, timeout: Nanos::from_secs(1) }));
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// members.upsert(Endpoint::new("a", "10.0.0.1:80").with_capacity(1));
+/// members.set_waiting_room(Some(Arc::clone(&room)));
+/// let snapshot = members.snapshot();
+/// room.open(Doors::of(&snapshot));
+/// # let (mut picker, ctx) = (Picker::new(PickerSeed { root: 7, picker: 0 }), PickContext::at(Nanos(0)));
+/// let first = picker.pick(&snapshot, &ctx)?;
+/// let waiting = room.enter(Ask::default(), Priority::Default, Nanos::from_secs(1), ctx.now);
+/// let mut waiting = waiting.expect("room for it");
+/// drop(first);
+/// let Poll::Ready(Ok(slot)) = waiting.poll(&mut Context::from_waker(Waker::noop())) else {
+///     panic!("its slot is free")
+/// };
+/// let second = picker.bind(&snapshot, &ctx, slot, None).expect("it is still there");
+/// assert_eq!(second.index(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Slot {
     room: Arc<WaitingRoom>,

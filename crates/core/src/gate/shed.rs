@@ -1,6 +1,15 @@
 //! Who matters more, and why a request is turned away.
 
 /// How much a request matters; the first one matters most.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Priority;
+///
+/// assert!(Priority::Critical < Priority::Sheddable);
+/// assert_eq!(Priority::default().as_str(), "default");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Served first, and turned away last.
@@ -38,6 +47,14 @@ impl Priority {
 }
 
 /// Why a request is turned away, as metrics tell it.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::ShedReason;
+///
+/// assert_eq!(ShedReason::QueueFull.as_str(), "queue_full");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ShedReason {
     /// All endpoints are full, and there is no queue.

@@ -14,6 +14,26 @@ use super::state::Health;
 use crate::clock::Nanos;
 
 /// How endpoints are checked.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::{Nanos, health::{ActivePolicy, ClusterHealth, Health, HealthPolicy, Initial, ProbeResult}};
+///
+/// let active = ActivePolicy { fall: 1, initial: Initial::Healthy, ..ActivePolicy::default() };
+/// let policy = HealthPolicy { active: Some(active), ..HealthPolicy::default() };
+/// let mut health = ClusterHealth::new(policy, 7);
+/// let _ = health.list(members.listed(), true, Nanos(0));
+/// let failed = ProbeResult { passed: false, seen: "connection refused".to_owned() };
+/// let _ = health.probed("a", &failed, Nanos::from_secs(1));
+/// assert_eq!(health.verdict("a").expect("it is listed").health, Health::Unhealthy);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivePolicy {
     /// Between two checks.
@@ -52,6 +72,26 @@ impl Default for ActivePolicy {
 }
 
 /// What an endpoint is before its first check.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::{Nanos, health::{ActivePolicy, ClusterHealth, Health, HealthPolicy, Initial, ProbeResult}};
+///
+/// let active = ActivePolicy { fall: 1, initial: Initial::Healthy, ..ActivePolicy::default() };
+/// let policy = HealthPolicy { active: Some(active), ..HealthPolicy::default() };
+/// let mut health = ClusterHealth::new(policy, 7);
+/// let _ = health.list(members.listed(), true, Nanos(0));
+/// let failed = ProbeResult { passed: false, seen: "connection refused".to_owned() };
+/// let _ = health.probed("a", &failed, Nanos::from_secs(1));
+/// assert_eq!(health.verdict("a").expect("it is listed").health, Health::Unhealthy);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Initial {
     /// It takes requests.
@@ -62,6 +102,26 @@ pub enum Initial {
 }
 
 /// What a check found.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::{Nanos, health::{ActivePolicy, ClusterHealth, Health, HealthPolicy, Initial, ProbeResult}};
+///
+/// let active = ActivePolicy { fall: 1, initial: Initial::Healthy, ..ActivePolicy::default() };
+/// let policy = HealthPolicy { active: Some(active), ..HealthPolicy::default() };
+/// let mut health = ClusterHealth::new(policy, 7);
+/// let _ = health.list(members.listed(), true, Nanos(0));
+/// let failed = ProbeResult { passed: false, seen: "connection refused".to_owned() };
+/// let _ = health.probed("a", &failed, Nanos::from_secs(1));
+/// assert_eq!(health.verdict("a").expect("it is listed").health, Health::Unhealthy);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeResult {
     /// Whether it is as it should be.

@@ -73,6 +73,18 @@ fn middle_of(cell: usize) -> Nanos {
 }
 
 /// What attempts at an endpoint came to, over all workers.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::health::AttemptTotals;
+///
+/// let before = AttemptTotals::default();
+/// let mut now = before.clone();
+/// now.successes += 3;
+/// assert_eq!(now.since(&before).successes, 3);
+/// assert_eq!(now.median(), None, "times were not counted");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptTotals {
     /// Those that succeeded.

@@ -18,6 +18,15 @@ use crate::report::AgentLine;
 use crate::rng::Rng;
 
 /// What is held against endpoints; each none: not at all.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::health::{ClusterHealth, HealthPolicy, OutlierPolicy};
+///
+/// let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// assert!(ClusterHealth::new(policy, 7).policy().active.is_none());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HealthPolicy {
     /// Their checks.
@@ -32,6 +41,26 @@ pub struct HealthPolicy {
 ///
 /// Its host tells it who is there, what checks find and what requests come to, and asks now and then;
 /// it says what changed, with cause and evidence. Nothing changes unless one of these is called.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// use evenkeel_core::health::Health;
+///
+/// let _ = health.runs([("a", 5)].into_iter(), Nanos::from_secs(1));
+/// assert_eq!(health.verdict("a").expect("it is listed").health, Health::Ejected);
+/// assert!(health.apply(&mut members, Nanos::from_secs(1)), "it takes no more requests");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ClusterHealth {
     pub(super) policy: HealthPolicy,

@@ -18,6 +18,15 @@ use super::verdict::Happening;
 use crate::clock::Nanos;
 
 /// How many gateways hold an endpoint out.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::health::Votes;
+///
+/// assert!(Votes { out: 2, of: 3 }.are_a_quorum());
+/// assert!(!Votes { out: 1, of: 1 }.are_a_quorum(), "one alone is none");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Votes {

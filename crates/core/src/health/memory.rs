@@ -10,6 +10,27 @@ use crate::clock::Nanos;
 
 /// What is known of the health of a cluster's endpoints. Its points in time are those of the clock that was
 /// read when it was remembered: whoever recalls it must go on by the same one.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// let _ = health.runs([("a", 5)].into_iter(), Nanos::from_secs(1));
+/// let memory = health.remember();
+/// let mut next = ClusterHealth::new(health.policy().clone(), 8);
+/// let _ = next.list(members.listed(), true, Nanos::from_secs(2));
+/// let _ = next.recall(memory, Nanos::from_secs(2));
+/// assert_eq!(next.verdict("a"), health.verdict("a"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HealthMemory {

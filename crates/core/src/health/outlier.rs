@@ -7,6 +7,15 @@ use super::state::Cause;
 use crate::clock::Nanos;
 
 /// When an endpoint is ejected for its requests, and for how long.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::health::OutlierPolicy;
+///
+/// let policy = OutlierPolicy { consecutive_failures: 3, ..OutlierPolicy::default() };
+/// assert!(policy.ejected_max(10) < 10, "never all of them");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutlierPolicy {
     /// So many failures in a row, at least 1.
@@ -62,6 +71,26 @@ impl OutlierPolicy {
 
 /// What was seen of an endpoint's requests over an interval. Attempts that clients gave up are no part
 /// of it.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// use evenkeel_core::health::Observed;
+///
+/// let seen = Observed { successes: 40, failures: 60, run: 0, latency: None };
+/// let happened = health.interval([("a", seen)].into_iter(), Nanos::from_secs(10));
+/// # let _ = happened;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Attempts that succeeded.

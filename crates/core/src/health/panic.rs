@@ -2,12 +2,32 @@
 //! the survivors would be crushed: then all endpoints are used again.
 
 /// Below which share of healthy endpoints a tier uses all of them.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::PanicThreshold;
+///
+/// let half = PanicThreshold::new(0.5)?;
+/// assert!(half.is_crossed(1, 4));
+/// assert!(!half.is_crossed(3, 4));
+/// # Ok::<(), evenkeel_core::NotAThreshold>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PanicThreshold {
     percent: u8,
 }
 
 /// A share outside 0..=1.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{NotAThreshold, PanicThreshold};
+///
+/// let NotAThreshold(share) = PanicThreshold::new(1.5).expect_err("it is no share");
+/// assert_eq!(share, 1.5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a panic threshold of {0} is not a share from 0 to 1")]
 pub struct NotAThreshold(pub f64);

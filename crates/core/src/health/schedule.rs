@@ -20,6 +20,19 @@ const UNDER_WAY_PART: usize = 8;
 const JITTER_PART: u64 = 10;
 
 /// When which endpoint of a cluster is checked. O(log n) for each check.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use evenkeel_core::{Nanos, health::ProbeSchedule};
+///
+/// let (mut schedule, id) = (ProbeSchedule::new(7), Arc::from("a"));
+/// schedule.add(&id, Nanos::from_secs(2), Nanos(0));
+/// let due = schedule.next().expect("there is one");
+/// assert_eq!(schedule.begin(due), Some(id));
+/// assert_eq!(schedule.under_way(), 1);
+/// ```
 #[derive(Debug)]
 pub struct ProbeSchedule {
     endpoints: BTreeMap<Arc<str>, Place>,

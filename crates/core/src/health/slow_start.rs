@@ -12,6 +12,16 @@ const STEPS: f64 = 16.0;
 ///
 /// For the time of `hold` it has the share `min` of its weight, then (t / window)^(1 / aggression),
 /// but never less than `min`.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{FULL_WEIGHT, Nanos, health::SlowStart};
+///
+/// let warm_up = SlowStart::default();
+/// assert!(warm_up.factor(Nanos(0)) < FULL_WEIGHT);
+/// assert_eq!(warm_up.factor(warm_up.whole()), FULL_WEIGHT);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowStart {
     /// How long until it has its whole weight, above 0, not counting `hold`.

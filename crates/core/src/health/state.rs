@@ -5,6 +5,16 @@ use std::sync::Arc;
 use crate::clock::Nanos;
 
 /// How an endpoint is, from best to worst: of two opinions the worse one counts.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::health::Health;
+///
+/// assert!(Health::Suspect.is_usable());
+/// assert!(!Health::Ejected.is_usable());
+/// assert_eq!(Health::Ejected.as_str(), "ejected");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Health {
@@ -51,6 +61,14 @@ impl Health {
 }
 
 /// What decisions need to know of an endpoint's health.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::health::Condition;
+///
+/// assert_ne!(Condition::Ejected, Condition::Unhealthy);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
     /// It takes requests.
@@ -66,6 +84,27 @@ pub enum Condition {
 }
 
 /// Why an endpoint's health changed.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// use evenkeel_core::health::{Cause, Happening, Health};
+///
+/// let happened = health.runs([("a", 5)].into_iter(), Nanos::from_secs(1));
+/// let Happening::Endpoint(transition) = &happened[0] else { panic!("it is of an endpoint") };
+/// assert_eq!((&*transition.id, transition.to), ("a", Health::Ejected));
+/// assert_eq!(transition.cause, Cause::ConsecutiveFailures);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Checks failed.
@@ -120,6 +159,27 @@ impl Cause {
 }
 
 /// An endpoint's health changed.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// use evenkeel_core::health::{Cause, Happening, Health};
+///
+/// let happened = health.runs([("a", 5)].into_iter(), Nanos::from_secs(1));
+/// let Happening::Endpoint(transition) = &happened[0] else { panic!("it is of an endpoint") };
+/// assert_eq!((&*transition.id, transition.to), ("a", Health::Ejected));
+/// assert_eq!(transition.cause, Cause::ConsecutiveFailures);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// Which one's.

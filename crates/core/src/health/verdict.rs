@@ -9,6 +9,19 @@ use crate::membership::Membership;
 use crate::snapshot::Snapshot;
 
 /// An endpoint as it is listed.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// let listed: Vec<_> = members.listed().collect();
+/// assert_eq!((&*listed[0].id, listed[0].tier), ("a", 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// Its identity.
@@ -24,6 +37,25 @@ pub struct Listed {
 }
 
 /// What is held of an endpoint.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// let happened = health.runs([("a", 5)].into_iter(), Nanos::from_secs(1));
+/// assert_eq!(happened.len(), 1);
+/// let verdict = health.verdict("a").expect("it is listed");
+/// assert!(verdict.until.is_some(), "ejections end: {}", verdict.reason);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict {
@@ -38,6 +70,27 @@ pub struct Verdict {
 }
 
 /// Something that operators want to know.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # use evenkeel_core::{Nanos, health::{ClusterHealth, HealthPolicy, OutlierPolicy}};
+/// # let policy = HealthPolicy { outlier: Some(OutlierPolicy::default()), ..HealthPolicy::default() };
+/// # let mut health = ClusterHealth::new(policy, 7);
+/// # let _ = health.list(members.listed(), true, Nanos(0));
+/// use evenkeel_core::health::{Cause, Happening, Health};
+///
+/// let happened = health.runs([("a", 5)].into_iter(), Nanos::from_secs(1));
+/// let Happening::Endpoint(transition) = &happened[0] else { panic!("it is of an endpoint") };
+/// assert_eq!((&*transition.id, transition.to), ("a", Health::Ejected));
+/// assert_eq!(transition.cause, Cause::ConsecutiveFailures);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// An endpoint's health changed.

@@ -5,6 +5,18 @@ use crate::load::Load;
 
 /// Latency times load over weight: how long an endpoint takes to answer, times the requests that would
 /// be in flight there with one more, for each unit of weight.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Cost, Nanos, strategy::{Inputs, Reading}};
+///
+/// /// What one more request would cost at an endpoint, taken to answer in 10 ms if nothing is known of it.
+/// fn cost(index: u32, inputs: &mut Inputs<'_>) -> Cost {
+///     let reading: Reading = inputs.read(index);
+///     inputs.cost(index, reading, Nanos::from_millis(10))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Latency in microseconds times load in 1/256 of a request.

@@ -9,6 +9,16 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 ///
 /// Requests in flight, plus what recent failures still weigh: an endpoint that answers errors in a
 /// millisecond is never idle long enough to look inviting.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Load;
+///
+/// let busy = Load { in_flight: 2, penalty: 128 };
+/// assert_eq!(busy.total(), 640);
+/// assert!(Load::default().is_lighter(256, busy, 256));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Load {
     /// Requests in flight.
@@ -62,6 +72,25 @@ impl Load {
 /// Counts the requests in flight at one endpoint, exactly, over all workers.
 ///
 /// Written by every request; its endpoint has a cache line for it.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, PickContext};
+///
+/// let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+/// let in_flight = lease.state().in_flight();
+/// assert_eq!(in_flight.count(), 1);
+/// drop(lease);
+/// assert_eq!(in_flight.count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct InFlight {
     /// Requests in flight in the low half, below [`HELD`]; in the high half how many have ended, modulo

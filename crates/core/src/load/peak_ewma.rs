@@ -14,6 +14,25 @@ const LATENCY_MAX: Nanos = Nanos::from_secs(30);
 const AHEAD_MAX_MS: u32 = 10_000;
 
 /// A peak-sensitive, exponentially weighted moving average of latencies, shared by all workers.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, Outcome, PickContext};
+///
+/// let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+/// let latency = lease.state().latency();
+/// lease.finish(Outcome::Success, Nanos::from_millis(8));
+/// let faded = latency.at(Nanos::from_secs(20), Nanos::from_secs(10)).expect("one answer");
+/// assert!(faded < Nanos::from_millis(8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct PeakEwma {
     /// The value in nanoseconds as the bits of an `f32` in the low half, when it was that in the high

@@ -9,6 +9,14 @@ const VANISHES: f64 = 700.0;
 ///
 /// Only additions, multiplications and a shift of the exponent, which IEEE 754 makes exact to the
 /// last bit everywhere; relative error below 1e-8.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::math::exp_neg;
+///
+/// assert!((exp_neg(1.0) - 0.367_879).abs() < 1e-6);
+/// ```
 #[must_use]
 #[inline]
 pub fn exp_neg(x: f64) -> f64 {

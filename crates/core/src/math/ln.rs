@@ -6,6 +6,14 @@ use std::f64::consts::{LN_2, SQRT_2};
 ///
 /// Only the four operations of IEEE 754, which are exact to the last bit everywhere; the platform's
 /// own logarithm is not. Absolute error below 1e-11 on what comes before the binary exponent.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::math::ln;
+///
+/// assert!((ln(2.0) - 0.693_147).abs() < 1e-6);
+/// ```
 #[must_use]
 #[inline]
 pub fn ln(x: f64) -> f64 {

@@ -7,6 +7,17 @@ use crate::endpoint::Serial;
 ///
 /// A retry never lands on one of them. Holds up to [`Attempts::MAX`]; later ones are forgotten
 /// oldest first, since a request that has failed that often is past saving.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Attempts, Serial};
+///
+/// let mut attempts = Attempts::default();
+/// attempts.push(Serial(7));
+/// assert!(attempts.contains(Serial(7)));
+/// assert_eq!(attempts.count(), 1);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Attempts {
     /// Only as many as `count` says are set: an empty list costs a few stores, no tags.
@@ -105,6 +116,18 @@ impl PickContext {
 }
 
 /// Why no endpoint was chosen.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Membership, Nanos, NoEndpoint, PickContext, Picker, PickerSeed, strategy::registry};
+///
+/// let empty = Membership::new("web", registry::build("random", &[])?).snapshot();
+/// let mut picker = Picker::new(PickerSeed { root: 7, picker: 0 });
+/// let picked = picker.pick(&empty, &PickContext::at(Nanos(0)));
+/// assert_eq!(picked.err(), Some(NoEndpoint::Empty));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoEndpoint {

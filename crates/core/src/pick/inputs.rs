@@ -21,6 +21,21 @@ use crate::strategy::{Cursor, Report};
 ///
 /// A few words, since a pick writes them to memory before it calls a strategy, and the atomic count
 /// of its lease waits until they are written; all that is larger is the picker's, and stays.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::Inputs;
+///
+/// /// The one that has less to do for its weight.
+/// fn lighter(one: u32, other: u32, inputs: &mut Inputs<'_>) -> u32 {
+///     let (load, other_load) = (inputs.load(one), inputs.load(other));
+///     match other_load.is_lighter(inputs.weight(other), load, inputs.weight(one)) {
+///         true => other,
+///         false => one,
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Inputs<'a> {
     snapshot: &'a Snapshot,
@@ -417,6 +432,18 @@ impl<'a> Inputs<'a> {
 }
 
 /// What was read of an endpoint.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Cost, Nanos, strategy::{Inputs, Reading}};
+///
+/// /// What one more request would cost at an endpoint, taken to answer in 10 ms if nothing is known of it.
+/// fn cost(index: u32, inputs: &mut Inputs<'_>) -> Cost {
+///     let reading: Reading = inputs.read(index);
+///     inputs.cost(index, reading, Nanos::from_millis(10))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Its load.

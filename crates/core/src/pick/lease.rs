@@ -8,6 +8,24 @@ use crate::pick::receipt::Fallback;
 use crate::snapshot::{Snapshot, Terms};
 
 /// How a request ended, as far as the endpoint is concerned.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, Outcome, PickContext};
+///
+/// let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+/// let state = lease.state();
+/// lease.finish(Outcome::Failure, Nanos::from_millis(1));
+/// assert_eq!(state.failures_in_row(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The caller went away or changed its mind: nobody is to blame.
@@ -24,6 +42,23 @@ pub enum Outcome {
 ///
 /// It counts from the moment of the choice and reports its outcome exactly once: by
 /// [`Lease::finish`], or, when it is dropped, as [`Outcome::Cancelled`].
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, Outcome, PickContext};
+///
+/// let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+/// println!("send it to {}", snapshot.endpoint(lease.index()).address());
+/// lease.finish(Outcome::Success, Nanos::from_millis(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "a lease that is dropped at once counts for nothing"]
 pub struct Lease<'s> {
@@ -232,6 +267,24 @@ impl AsRef<Self> for Snapshot {
 /// A [`Lease`] that shares the snapshot it was chosen from: see [`Lease::keep`].
 ///
 /// Like any lease it reports its outcome exactly once, by [`OwnedLease::finish`] or when it is dropped.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use std::sync::Arc;
+/// use evenkeel_core::{Nanos, Outcome, OwnedLease, PickContext};
+///
+/// let snapshot = Arc::new(snapshot);
+/// let kept: OwnedLease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?.keep(&snapshot);
+/// std::thread::spawn(move || kept.finish(Outcome::Success, Nanos::from_millis(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "a lease that is dropped at once counts for nothing"]
 pub struct OwnedLease<H: AsRef<Snapshot> = Snapshot> {

@@ -16,6 +16,16 @@ use crate::snapshot::{Group, Snapshot};
 use crate::strategy::{Cursor, OwnCursor, Place, Report};
 
 /// Where a picker's random stream and schedules start.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Picker, PickerSeed};
+///
+/// // The workers of a process: one root, and a number for each.
+/// let pickers = [0, 1].map(|picker| Picker::new(PickerSeed { root: 7, picker }));
+/// # let _ = pickers;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PickerSeed {
     /// The same for all pickers of a process, another one in each process.
@@ -41,6 +51,22 @@ impl PickerSeed {
 /// Owns a random stream and a place in each schedule; shares nothing with other pickers but the
 /// endpoints' own counts. A pick neither allocates nor locks as long as the snapshot stays the same;
 /// the first one on a new snapshot carries the places over.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, Outcome, PickContext};
+///
+/// let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)))?;
+/// lease.finish(Outcome::Success, Nanos::from_millis(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Picker {
     seed: PickerSeed,
@@ -56,6 +82,24 @@ pub struct Picker {
 }
 
 /// What an endpoint says of its load.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{LoadReport, Nanos};
+///
+/// members.set_strategy(registry::build("prequal", &[])?);
+/// let snapshot = members.snapshot();
+/// let said = LoadReport { in_flight: 3, latency: Some(Nanos::from_millis(2)) };
+/// picker.report(&snapshot, snapshot.candidates()[0].serial(), said, Nanos(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadReport {
     /// Its requests in flight, of all callers.

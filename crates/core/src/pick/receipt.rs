@@ -9,6 +9,15 @@ use crate::snapshot::Snapshot;
 use crate::strategy::{Place, Report};
 
 /// Why an endpoint that was proposed did not take the request.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Refusal;
+///
+/// assert_eq!(Refusal::named("full"), Some(Refusal::Full));
+/// assert_eq!(Refusal::Tried.as_str(), "tried");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -51,6 +60,15 @@ impl Refusal {
 }
 
 /// Why the strategy's own proposal was not what was chosen, or chosen among the usual endpoints.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::Fallback;
+///
+/// assert_eq!(Fallback::named("scan"), Some(Fallback::Scan));
+/// assert_eq!(Fallback::Zone.as_str(), "zone");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fallback {
@@ -104,6 +122,24 @@ impl Fallback {
 }
 
 /// An endpoint that was compared. `index` is its place in the snapshot of the receipt's generation.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, PickContext, Receipt};
+///
+/// let mut receipt = Receipt::default();
+/// let lease = picker.pick_traced(&snapshot, &PickContext::at(Nanos(0)), &mut receipt)?;
+/// let winner = receipt.winner().expect("one was chosen");
+/// assert_eq!((winner.index as usize, winner.load.in_flight), (lease.index(), 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compared {
     /// The place of the endpoint in the snapshot.
@@ -119,6 +155,26 @@ pub struct Compared {
 }
 
 /// What a strategy compares; smaller wins.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, PickContext, Receipt, Score};
+///
+/// let mut receipt = Receipt::default();
+/// let lease = picker.pick_traced(&snapshot, &PickContext::at(Nanos(0)), &mut receipt)?;
+/// let winner = receipt.winner().expect("one was chosen");
+/// assert!(matches!(winner.score, Score::LoadOverWeight(0, 256)));
+/// assert_eq!(winner.score.as_f64(), 0.0);
+/// # drop(lease);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score {
     /// The latency of an endpoint that is not among the busiest, and the pressure on it, which decides
@@ -203,6 +259,25 @@ impl Compared {
 
 /// An endpoint that was proposed and refused. What cannot be repeated, as a lost race for the last
 /// slot, is an input of the decision.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Exclusion, Nanos, PickContext, Receipt, Refusal};
+///
+/// let (mut receipt, mut ctx) = (Receipt::default(), PickContext::at(Nanos(0)));
+/// ctx.attempts.push(snapshot.candidates()[0].serial());
+/// let lease = picker.pick_traced(&snapshot, &ctx, &mut receipt)?;
+/// assert_eq!(receipt.excluded, [Exclusion { index: 0, refusal: Refusal::Tried }]);
+/// assert_eq!(lease.index(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exclusion {
     /// The place of the endpoint in the snapshot.
@@ -215,6 +290,24 @@ pub struct Exclusion {
 ///
 /// With the snapshot of its generation it is enough to make the same decision again:
 /// [`Receipt::derive`] does.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{Nanos, PickContext, Receipt};
+///
+/// let mut receipt = Receipt::default();
+/// let lease = picker.pick_traced(&snapshot, &PickContext::at(Nanos(0)), &mut receipt)?;
+/// assert_eq!(receipt.chosen, Some(lease.index() as u32));
+/// receipt.derive(&snapshot)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
     /// The generation of the snapshot that was used.
@@ -248,6 +341,25 @@ pub struct Receipt {
 }
 
 /// A receipt that does not lead to the choice that it names.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// # let mut picker = evenkeel_core::Picker::new(evenkeel_core::PickerSeed { root: 7, picker: 0 });
+/// use evenkeel_core::{DerivationError, Nanos, PickContext, Receipt};
+///
+/// let mut receipt = Receipt::default();
+/// drop(picker.pick_traced(&snapshot, &PickContext::at(Nanos(0)), &mut receipt)?);
+/// members.upsert(Endpoint::new("c", "10.0.0.3:80"));
+/// let derived = receipt.derive(&members.snapshot());
+/// assert!(matches!(derived, Err(DerivationError::Generation { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DerivationError {

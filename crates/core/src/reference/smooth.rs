@@ -58,6 +58,14 @@ impl SmoothWeightedRoundRobin {
 }
 
 /// One whole cycle: as many picks as the weights add up to. O(n x sum).
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::reference::smooth_cycle;
+///
+/// assert_eq!(smooth_cycle(&[2, 1]), [0, 1, 0]);
+/// ```
 #[must_use]
 pub fn smooth_cycle(weights: &[u32]) -> Vec<usize> {
     let length: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();

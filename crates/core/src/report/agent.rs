@@ -9,6 +9,16 @@ use crate::endpoint::Admin;
 const PERCENT_MAX: u32 = 25_600;
 
 /// What an agent says: words between spaces, tabs or commas, up to the end of the first line.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::AgentLine;
+///
+/// let line = AgentLine::parse(b"up 50%")?;
+/// assert_eq!((line.percent, line.up), (Some(50), Some(true)));
+/// # Ok::<(), evenkeel_core::BadReport>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentLine<'l> {
     /// The weight in percent of the configured one, 0 to 25,600.

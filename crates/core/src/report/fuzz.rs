@@ -8,6 +8,12 @@ use super::{AgentLine, AgentWish, HealthBody, OrcaReport, ProbeAnswer};
 ///
 /// When one of the promises is broken: what is accepted is made of numbers from 0 on, and says the same
 /// when it is written down and read again.
+///
+/// # Examples
+///
+/// ```
+/// evenkeel_core::fuzz_load_report(b"TEXT cpu_utilization=0.3");
+/// ```
 pub fn fuzz_load_report(bytes: &[u8]) {
     let reports = [OrcaReport::parse(bytes), OrcaReport::parse_binary(bytes)];
     reports.iter().flatten().for_each(check);

@@ -5,6 +5,16 @@ use super::json::{Json, Scalar};
 
 /// What an endpoint says of itself in the body of its answer to a health check. Keys that are missing or
 /// `null` are not known; others are passed over.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::HealthBody;
+///
+/// let body = HealthBody::parse(br#"{"status": "up"}"#)?;
+/// assert_eq!(body.status, Some("up"));
+/// # Ok::<(), evenkeel_core::BadReport>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HealthBody<'b> {
     /// How it calls its condition.

@@ -19,6 +19,15 @@ pub use orca::OrcaReport;
 pub use probe::ProbeAnswer;
 
 /// A report that says nothing that can be used.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::ProbeAnswer;
+///
+/// let bad = ProbeAnswer::parse(b"nonsense").expect_err("it is no JSON");
+/// assert!(!bad.reason().is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadReport(pub(crate) &'static str);

@@ -5,6 +5,16 @@ use super::json::Json;
 use crate::clock::Nanos;
 
 /// The answer to a probe: `{"in_flight","latency_ms"}`.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::ProbeAnswer;
+///
+/// let answer = ProbeAnswer::parse(br#"{"in_flight": 3}"#)?;
+/// assert_eq!((answer.in_flight, answer.latency), (3, None));
+/// # Ok::<(), evenkeel_core::BadReport>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeAnswer {
     /// Its requests in flight, of all callers.

@@ -18,6 +18,22 @@ use crate::strategy::Strategy;
 ///
 /// Follows the real cluster from generation to generation; the records of endpoints that stay are
 /// kept.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::Shadow;
+///
+/// let mut shadow = Shadow::new("web", registry::build("round_robin", &[])?);
+/// let other = shadow.follow(&snapshot);
+/// assert_eq!(other.endpoints(), snapshot.endpoints());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Shadow {
     members: Membership,

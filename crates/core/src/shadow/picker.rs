@@ -13,6 +13,26 @@ use crate::snapshot::Snapshot;
 /// Nothing is sent, so nothing tells how a request of its would have ended: it meets the end of one that was
 /// really sent to the endpoint that was chosen, occupies it for as long, and is learned from as it would be
 /// live. What is over is let go of before the next decision, or by [`ShadowPicker::release`].
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::{Nanos, PickContext, PickerSeed, Shadow, ShadowPicker, Witness};
+///
+/// let other = Shadow::new("web", registry::build("round_robin", &[])?).follow(&snapshot);
+/// let mut witness = Witness::default();
+/// witness.follow(&snapshot);
+/// let mut picker = ShadowPicker::new(PickerSeed { root: 7, picker: 0 });
+/// let (index, _) = picker.pick(&other, &PickContext::at(Nanos(0)), &witness)?;
+/// assert!(index < 2);
+/// # picker.release(&other, Nanos::from_secs(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ShadowPicker {
     picker: Picker,

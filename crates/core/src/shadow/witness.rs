@@ -14,6 +14,26 @@ const KNOWN: usize = 8;
 ///
 /// What a shadow chooses meets the same ends there, one after the other: so it is busy for as long, and learns
 /// as much, as if it were live.
+///
+/// # Examples
+///
+/// ```
+/// # use evenkeel_core::{Endpoint, Membership, strategy::registry};
+/// # let mut members = Membership::new("web", registry::build("least_request", &[])?);
+/// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// # let snapshot = members.snapshot();
+/// use evenkeel_core::{Nanos, PickContext, PickerSeed, Shadow, ShadowPicker, Witness};
+///
+/// let other = Shadow::new("web", registry::build("round_robin", &[])?).follow(&snapshot);
+/// let mut witness = Witness::default();
+/// witness.follow(&snapshot);
+/// let mut picker = ShadowPicker::new(PickerSeed { root: 7, picker: 0 });
+/// let (index, _) = picker.pick(&other, &PickContext::at(Nanos(0)), &witness)?;
+/// assert!(index < 2);
+/// # picker.release(&other, Nanos::from_secs(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Witness {
     ends: RefCell<Vec<Ends>>,

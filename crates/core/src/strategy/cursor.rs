@@ -12,6 +12,15 @@ use crate::endpoint::Serial;
 ///
 /// It survives a change of the table as a fraction: a reset would send every picker to the same
 /// endpoint at the moment of the change. In a table of the same length it is exact.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::Place;
+///
+/// let half = Place::new(1, 2);
+/// assert_eq!(half.scaled(10).at, 5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Steps from the start, below `of`.
@@ -63,6 +72,15 @@ impl Place {
 }
 
 /// What a picker remembers of a table between decisions.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Cursor, Place};
+///
+/// let mut cursor = Cursor::Cycle(Place::new(1, 3));
+/// assert_eq!((cursor.step(), cursor.step(), cursor.step()), (Some(1), Some(2), Some(0)));
+/// ```
 #[derive(Debug)]
 pub enum Cursor {
     /// The next step of a cycle.
@@ -76,6 +94,29 @@ pub enum Cursor {
 }
 
 /// The memory of a strategy that no other kind of cursor fits.
+///
+/// # Examples
+///
+/// ```
+/// use std::any::Any;
+/// use evenkeel_core::strategy::{Cursor, OwnCursor, Place};
+///
+/// /// Counts the choices of a picker.
+/// #[derive(Debug)]
+/// struct Count(u64);
+///
+/// impl OwnCursor for Count {
+///     fn place(&self) -> Option<Place> {
+///         None
+///     }
+///
+///     fn as_any(&mut self) -> &mut dyn Any {
+///         self
+///     }
+/// }
+///
+/// assert!(Cursor::Own(Box::new(Count(0))).place().is_none());
+/// ```
 pub trait OwnCursor: Any + Debug + Send {
     /// The place to carry over to the next table, if there is a cycle.
     fn place(&self) -> Option<Place>;

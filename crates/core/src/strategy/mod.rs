@@ -54,6 +54,64 @@ pub use registry::{Descriptor, Traits};
 pub use rendezvous::replicas;
 
 /// A strategy with its parameters.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Cursor, Descriptor, Inputs, Members, Params, Place, Strategy, Table, Traits, Value};
+/// # use std::sync::Arc;
+///
+/// /// Always the first endpoint that is open.
+/// #[derive(Debug)]
+/// struct First;
+///
+/// impl Strategy for First {
+///     fn descriptor(&self) -> &'static Descriptor {
+///         &FIRST
+///     }
+///
+///     fn params(&self) -> Vec<(&'static str, Value)> {
+///         Vec::new()
+///     }
+///
+///     fn table(&self, members: &Members<'_>) -> Box<dyn Table> {
+///         Box::new(InOrder(members.eligible().to_vec()))
+///     }
+/// }
+///
+/// #[derive(Debug)]
+/// struct InOrder(Vec<u32>);
+///
+/// impl Table for InOrder {
+///     fn cursor(&self, _: Place) -> Cursor {
+///         Cursor::None
+///     }
+///
+///     fn choose(&self, _: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32> {
+///         self.0.iter().copied().find(|index| !inputs.is_refused(*index))
+///     }
+/// }
+///
+/// static FIRST: Descriptor = Descriptor {
+///     name: "first",
+///     aliases: &[],
+///     summary: "the first one",
+///     advice: "An example.",
+///     cost: "O(n)",
+///     source: "this page",
+///     params: &[],
+///     traits: Traits::NONE,
+///     build: |_: &Params| Arc::new(First),
+/// };
+///
+/// # use evenkeel_core::{Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed};
+/// let mut members = Membership::new("web", Arc::new(First));
+/// members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+/// members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// let mut picker = Picker::new(PickerSeed { root: 7, picker: 0 });
+/// assert_eq!(picker.pick(&members.snapshot(), &PickContext::at(Nanos(0)))?.index(), 0);
+/// # Ok::<(), evenkeel_core::NoEndpoint>(())
+/// ```
 pub trait Strategy: Debug + Send + Sync {
     /// The registered description.
     fn descriptor(&self) -> &'static Descriptor;
@@ -98,6 +156,15 @@ pub trait Strategy: Debug + Send + Sync {
 }
 
 /// How endpoints are asked for their load, off the path of requests.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::Probing;
+///
+/// let probing = Probing { path: "/load".into(), rate: 3.0 };
+/// assert_eq!(&*probing.path, "/load");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probing {
     /// What is asked for, a path with its query.
@@ -107,6 +174,27 @@ pub struct Probing {
 }
 
 /// What a strategy has worked out for one group of endpoints.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Cursor, Inputs, Place, Table};
+///
+/// /// By chance, all alike.
+/// #[derive(Debug)]
+/// struct Dice(Vec<u32>);
+///
+/// impl Table for Dice {
+///     fn cursor(&self, _: Place) -> Cursor {
+///         Cursor::None
+///     }
+///
+///     fn choose(&self, _: &mut Cursor, inputs: &mut Inputs<'_>) -> Option<u32> {
+///         let (drawn, _) = inputs.draw(self.0.len().max(1) as u64);
+///         self.0.get(drawn as usize).copied()
+///     }
+/// }
+/// ```
 pub trait Table: Debug + Send + Sync {
     /// A cursor at `place` of this table's cycle. A table without a cycle ignores the place.
     fn cursor(&self, place: Place) -> Cursor;
@@ -146,6 +234,18 @@ pub(crate) struct Facts<'a> {
 }
 
 /// The endpoints of a group, as a table is built from them.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::Members;
+///
+/// /// The heaviest endpoint that may be chosen.
+/// fn heaviest(members: &Members<'_>) -> Option<u32> {
+///     let eligible = members.eligible().iter().copied();
+///     eligible.max_by_key(|index| members.weight(*index))
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Members<'a> {
     weights: &'a [u32],

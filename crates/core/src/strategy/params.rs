@@ -45,6 +45,15 @@ pub(super) fn is_prime(n: u64) -> bool {
 }
 
 /// What values a parameter takes.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Kind, Value};
+///
+/// assert!(Kind::Integer(1, 10).takes(&Value::Integer(7)));
+/// assert!(!Kind::Integer(1, 10).takes(&Value::Integer(11)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// `true` or `false`.
@@ -66,6 +75,17 @@ pub enum Kind {
 }
 
 /// The value of a parameter.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Value, registry};
+///
+/// let choices = [("choices".to_owned(), Value::Integer(3))];
+/// let strategy = registry::build("least_request", &choices)?;
+/// assert!(strategy.params().contains(&("choices", Value::Integer(3))));
+/// # Ok::<(), registry::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Value {
@@ -82,6 +102,24 @@ pub enum Value {
 }
 
 /// Describes a parameter.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Kind, Param, ParamError, Params, Value};
+///
+/// const PARAMS: &[Param] = &[Param {
+///     name: "tickets",
+///     kind: Kind::Integer(1, 100),
+///     default: "10",
+///     doc: "How many there are.",
+/// }];
+/// let params = Params::check("lottery", PARAMS, &[("tickets".to_owned(), Value::Integer(7))])?;
+/// assert_eq!(params.integer("tickets", 10), 7);
+/// let wrong = Params::check("lottery", PARAMS, &[("ticket".to_owned(), Value::Integer(7))]);
+/// assert!(matches!(wrong, Err(ParamError::Unknown { .. })));
+/// # Ok::<(), ParamError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// The name in configuration and API.
@@ -95,6 +133,24 @@ pub struct Param {
 }
 
 /// A parameter that a strategy does not take, or not with that value.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Kind, Param, ParamError, Params, Value};
+///
+/// const PARAMS: &[Param] = &[Param {
+///     name: "tickets",
+///     kind: Kind::Integer(1, 100),
+///     default: "10",
+///     doc: "How many there are.",
+/// }];
+/// let params = Params::check("lottery", PARAMS, &[("tickets".to_owned(), Value::Integer(7))])?;
+/// assert_eq!(params.integer("tickets", 10), 7);
+/// let wrong = Params::check("lottery", PARAMS, &[("ticket".to_owned(), Value::Integer(7))]);
+/// assert!(matches!(wrong, Err(ParamError::Unknown { .. })));
+/// # Ok::<(), ParamError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamError {
@@ -184,6 +240,24 @@ fn is_path(text: &str) -> bool {
 }
 
 /// Checked parameters, by name.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::{Kind, Param, ParamError, Params, Value};
+///
+/// const PARAMS: &[Param] = &[Param {
+///     name: "tickets",
+///     kind: Kind::Integer(1, 100),
+///     default: "10",
+///     doc: "How many there are.",
+/// }];
+/// let params = Params::check("lottery", PARAMS, &[("tickets".to_owned(), Value::Integer(7))])?;
+/// assert_eq!(params.integer("tickets", 10), 7);
+/// let wrong = Params::check("lottery", PARAMS, &[("ticket".to_owned(), Value::Integer(7))]);
+/// assert!(matches!(wrong, Err(ParamError::Unknown { .. })));
+/// # Ok::<(), ParamError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, Value)>,

@@ -33,6 +33,17 @@ const NOBODY: u32 = u32::MAX;
 const TOP: usize = 6;
 
 /// What is known of an endpoint's load, by its own word or by what is seen of it.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Nanos, strategy::Report};
+///
+/// /// Whether a report is too old to go by.
+/// fn is_stale(report: &Report, now: Nanos) -> bool {
+///     now.since(report.at) > Nanos::from_secs(5)
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The identity of the endpoint.

@@ -30,6 +30,16 @@ pub const STRATEGIES: &[&Descriptor] = &[
 pub const DEFAULT: &str = "least_request";
 
 /// Describes a strategy to people and to the machinery around it.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::registry;
+///
+/// let maglev = registry::find("maglev").expect("registered");
+/// assert!(maglev.traits.keyed);
+/// println!("{}: {}", maglev.name, maglev.summary);
+/// ```
 #[derive(Debug)]
 pub struct Descriptor {
     /// The name in configuration, API, metrics and documents.
@@ -53,6 +63,15 @@ pub struct Descriptor {
 }
 
 /// What the laws, and the hosts, may expect of a strategy.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::Traits;
+///
+/// let traits = Traits { weighted: true, ..Traits::NONE };
+/// assert!(!traits.keyed);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
     /// Shares follow weights; else they are equal.
@@ -90,6 +109,16 @@ impl Traits {
 }
 
 /// A strategy that does not exist, or not with these parameters.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::registry::{self, BuildError};
+///
+/// let error = registry::build("leest_request", &[]).expect_err("there is none of that name");
+/// assert!(matches!(&error, BuildError::Unknown { .. }));
+/// assert!(error.to_string().contains("did you mean \"least_request\"?"));
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -111,6 +140,15 @@ pub enum BuildError {
 }
 
 /// The strategy of that name or alias.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::registry;
+///
+/// assert_eq!(registry::find("round_robin").expect("registered").name, "round_robin");
+/// assert!(registry::find("nonsense").is_none());
+/// ```
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Descriptor> {
     STRATEGIES

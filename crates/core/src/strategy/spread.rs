@@ -158,6 +158,17 @@ impl Table for SpreadTable {
 }
 
 /// A picker's queue of deadlines: a function of the table and the time alone.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::strategy::Cursor;
+///
+/// /// Whether a picker keeps deadlines, one for each endpoint.
+/// fn has_deadlines(cursor: &Cursor) -> bool {
+///     matches!(cursor, Cursor::Schedule(_))
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Schedule {
     queue: BinaryHeap<Reverse<u64>>,

@@ -6,6 +6,17 @@ use std::sync::Arc;
 use super::subset::{CallerPlace, Subset, SubsetMethod};
 
 /// How a fleet uses endpoints of equal weights, if all its callers send alike.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use evenkeel_core::{SubsetBalance, SubsetMethod};
+///
+/// let names = |kind: &str| (0..30).map(|at| Arc::from(format!("{kind}{at}"))).collect::<Vec<Arc<str>>>();
+/// let balance = SubsetBalance::of(SubsetMethod::Rendezvous, 10, &names("caller"), &names("endpoint"));
+/// assert!(balance.busiest >= balance.idlest);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubsetBalance {
     /// What the busiest endpoint gets, in means; 1: all get the same.

@@ -6,6 +6,17 @@
 use crate::health::panic::PanicThreshold;
 
 /// How many of a tier's endpoints are in service, and how many of those are healthy.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{PanicThreshold, TierHealth, TierShare, tier_shares};
+///
+/// let tiers = [TierHealth { total: 4, healthy: 4 }, TierHealth { total: 4, healthy: 4 }];
+/// let shares = tier_shares(&tiers, PanicThreshold::default());
+/// assert_eq!(shares[0], TierShare { percent: 100, panic: false });
+/// assert_eq!(shares[1].percent, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TierHealth {
     /// Endpoints in service.
@@ -15,6 +26,17 @@ pub struct TierHealth {
 }
 
 /// What a tier gets.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{PanicThreshold, TierHealth, TierShare, tier_shares};
+///
+/// let tiers = [TierHealth { total: 4, healthy: 4 }, TierHealth { total: 4, healthy: 4 }];
+/// let shares = tier_shares(&tiers, PanicThreshold::default());
+/// assert_eq!(shares[0], TierShare { percent: 100, panic: false });
+/// assert_eq!(shares[1].percent, 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TierShare {
     /// Of a hundred requests.

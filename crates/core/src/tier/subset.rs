@@ -10,6 +10,15 @@ use super::{aperture, rocksteadier};
 use crate::hash::{Algorithm, Hasher};
 
 /// By what the endpoints of a caller are chosen.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::SubsetMethod;
+///
+/// let named = SubsetMethod::ALL.map(|method| SubsetMethod::named(method.as_str()));
+/// assert_eq!(named, SubsetMethod::ALL.map(Some));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubsetMethod {
     /// By hashes of both names. Needs nothing, and is as even as chance has it.
@@ -47,6 +56,16 @@ impl SubsetMethod {
 }
 
 /// Which caller of how many.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::CallerPlace;
+///
+/// let last = CallerPlace::new(2, 3).expect("one of three");
+/// assert_eq!((last.index(), last.of()), (2, 3));
+/// assert!(CallerPlace::new(3, 3).is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallerPlace {
     index: u32,

@@ -33,6 +33,14 @@ const STEP_MAX: Nanos = Nanos::from_secs(10);
 const TOLD_PART: u16 = 64;
 
 /// How weights follow.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::WeightLaw;
+///
+/// assert_eq!(WeightLaw::Latency.as_str(), "latency");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightLaw {
     /// Damped, towards the median of the utilizations of the tier.
@@ -60,6 +68,15 @@ impl WeightLaw {
 }
 
 /// A law with its times.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{DynamicWeights, WeightLaw, WeightRules};
+///
+/// let rules = WeightRules { law: WeightLaw::Latency, ..WeightRules::default() };
+/// assert_eq!(DynamicWeights::new(rules).rules().law, WeightLaw::Latency);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WeightRules {
     /// How weights follow.
@@ -109,6 +126,19 @@ pub struct DynamicWeights {
 
 /// What is known of an endpoint under a law, to be carried into another process whose clock goes on as this
 /// one's.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{DynamicWeights, Nanos, Observation, Serial, Signal, WeightMemory, WeightRules};
+///
+/// let mut weights = DynamicWeights::new(WeightRules::default());
+/// let signal = Signal { value: 0.5, rps: 100.0, eps: 0.0 };
+/// let heard = Observation { serial: Serial(1), tier: 0, weight: 1, signal: Some(signal) };
+/// weights.step(Nanos::from_secs(1), &[heard]);
+/// let memory: Option<WeightMemory> = weights.remember(Serial(1));
+/// assert!(memory.is_some());
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WeightMemory(Track);

@@ -3,6 +3,19 @@
 use crate::endpoint::Serial;
 
 /// What was heard of an endpoint.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Signal, SignalSum};
+///
+/// let mut sum = SignalSum::default();
+/// sum.add(Signal { value: 0.2, rps: 10.0, eps: 0.0 });
+/// sum.add(Signal { value: 0.4, rps: 30.0, eps: 0.0 });
+/// let mean = sum.take().expect("two of them");
+/// assert!((mean.value - 0.3).abs() < 1e-9);
+/// assert!(sum.is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signal {
     /// How busy it is, 1 being all that it can do; for [`super::WeightLaw::Latency`] how long it takes, in
@@ -28,6 +41,19 @@ impl Signal {
 }
 
 /// What is known of an endpoint at a step.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{DynamicWeights, Nanos, Observation, Serial, Signal, WeightMemory, WeightRules};
+///
+/// let mut weights = DynamicWeights::new(WeightRules::default());
+/// let signal = Signal { value: 0.5, rps: 100.0, eps: 0.0 };
+/// let heard = Observation { serial: Serial(1), tier: 0, weight: 1, signal: Some(signal) };
+/// weights.step(Nanos::from_secs(1), &[heard]);
+/// let memory: Option<WeightMemory> = weights.remember(Serial(1));
+/// assert!(memory.is_some());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Whose it is.
@@ -41,6 +67,19 @@ pub struct Observation {
 }
 
 /// Adds up what is heard in a period.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_core::{Signal, SignalSum};
+///
+/// let mut sum = SignalSum::default();
+/// sum.add(Signal { value: 0.2, rps: 10.0, eps: 0.0 });
+/// sum.add(Signal { value: 0.4, rps: 30.0, eps: 0.0 });
+/// let mean = sum.take().expect("two of them");
+/// assert!((mean.value - 0.3).abs() < 1e-9);
+/// assert!(sum.is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SignalSum {
     sum: Signal,
