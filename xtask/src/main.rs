@@ -9,6 +9,7 @@ mod demo;
 mod fleet;
 mod fresh;
 mod install;
+mod msrv;
 mod outside;
 mod process;
 mod release;

@@ -3,6 +3,7 @@
 use crate::dashboard;
 use crate::fleet;
 use crate::fresh;
+use crate::msrv;
 use crate::outside;
 use crate::process::{self, answers, cargo, command, debug_binary, target};
 use crate::soak;
@@ -47,6 +48,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "tidy",
         run: tidy::run,
+    },
+    Step {
+        name: "msrv",
+        run: msrv::run,
     },
     Step {
         name: "features",

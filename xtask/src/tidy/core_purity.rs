@@ -104,10 +104,8 @@ mod tests {
 
     #[test]
     fn comments_addresses_and_longer_words_pass() {
-        assert_eq!(
-            found("// no Instant here\nuse std::net::SocketAddr;\nInstantaneous"),
-            []
-        );
+        let clean = "// no Instant here\nuse std::net::SocketAddr;\nInstantaneous";
+        assert!(found(clean).is_empty());
     }
 
     #[test]
@@ -116,6 +114,6 @@ mod tests {
         assert_eq!(found(text), [5]);
         let text = "#[cfg(loom)]\nuse loom::thread;\n#[cfg(not(loom))]\nuse std::thread;\n";
         assert_eq!(found(text), [4]);
-        assert_eq!(found("#![cfg(test)]\nuse std::thread;\n"), []);
+        assert!(found("#![cfg(test)]\nuse std::thread;\n").is_empty());
     }
 }
