@@ -1,7 +1,7 @@
 //! Runs repeat, break no law, and stay as small as what is under way.
 
 use evenkeel_config::{Environment, Scenario, parse_scenario};
-use evenkeel_sim::{BUILT_IN, Comparison, Options, compare, to_json};
+use evenkeel_sim::{BUILT_IN, Comparison, Figures, Options, Tally, compare, to_json};
 
 fn scenario(text: &str) -> Scenario {
     let (scenario, report) = parse_scenario("test", text, &Environment::empty());
@@ -120,6 +120,23 @@ fn no_built_in_scenario_breaks_a_law() {
         let comparison = run(&scenario, 3, 2);
         let broken: Vec<String> = comparison.violations().collect();
         assert_eq!(broken, Vec::<String>::new(), "{}", built_in.name);
+    }
+}
+
+/// One that knows all knows what caches hold: nobody does better, here least of all who does not look.
+#[test]
+fn the_clairvoyant_knows_what_caches_hold() {
+    let built_in = BUILT_IN.iter().find(|one| one.name == "cache-scale-out");
+    let comparison = run(&built_in.expect("it is built in").scenario(), 1, 2);
+    let figures = |tally: &Tally| {
+        let figures = Figures::of(&tally.counts);
+        println!("{}: {figures:?}", tally.label);
+        (figures.mean, figures.p99)
+    };
+    let (mean, p99) = figures(&comparison.references[0]);
+    for tally in &comparison.results {
+        let (other_mean, other_p99) = figures(tally);
+        assert!(mean < other_mean && p99 <= other_p99, "{}", tally.label);
     }
 }
 

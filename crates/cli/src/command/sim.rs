@@ -86,9 +86,9 @@ impl Sim {
         }
         let progress = Progress::new(named);
         let comparison = compare(&scenario, &self.options(), &|share| progress.tell(share));
+        progress.end_with(requests(&comparison));
         let capacities = capacities(named, &scenario, &self.options());
         let claims = claims(named, &comparison, &capacities);
-        progress.end();
         let page = Page {
             name: named,
             about: &scenario.about,
@@ -161,6 +161,12 @@ impl Sim {
         }
         Ok(())
     }
+}
+
+/// The requests of all runs that count.
+fn requests(comparison: &Comparison) -> u64 {
+    let all = comparison.results.iter().chain(&comparison.references);
+    all.map(|tally| tally.counts.requests).sum()
 }
 
 /// Demands that all assertions hold.

@@ -1,7 +1,8 @@
-//! How far a long run is: a bar on stderr, and only on a terminal.
+//! How far a long run is: a bar on stderr, and only on a terminal; and how quick it was.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
+use std::time::Instant;
 
 use evenkeel_core::unpoisoned;
 
@@ -11,15 +12,21 @@ const WIDTH: usize = 40;
 pub(crate) struct Progress {
     name: String,
     shown: bool,
+    begun: Instant,
     /// In hundredths.
     drawn: Mutex<usize>,
 }
 
 impl Progress {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "it tells how long people waited, and nothing depends on it"
+    )]
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             shown: std::io::stderr().is_terminal(),
+            begun: Instant::now(),
             drawn: Mutex::new(0),
         }
     }
@@ -44,6 +51,17 @@ impl Progress {
     pub(crate) fn end(&self) {
         if self.shown {
             let _ = std::io::stderr().write_all(b"\r\x1b[2K");
+        }
+    }
+
+    /// Takes the bar away, and tells how long so many requests took.
+    pub(crate) fn end_with(&self, requests: u64) {
+        self.end();
+        if self.shown {
+            let took = self.begun.elapsed().as_secs_f64();
+            let rate = requests as f64 / took.max(1e-6) / 1e6;
+            let line = format!("{requests} requests in {took:.2} s, {rate:.2} million a second\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }
 }

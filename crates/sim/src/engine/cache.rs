@@ -46,6 +46,13 @@ impl KeyCache {
         false
     }
 
+    /// Whether the key is kept; nothing changes.
+    pub(super) fn keeps(&self, key: u64) -> bool {
+        self.places
+            .get(key as usize)
+            .is_some_and(|place| *place > 0)
+    }
+
     /// Forgets everything: the process began anew.
     pub(super) fn clear(&mut self) {
         self.places.fill(0);
@@ -61,7 +68,8 @@ mod tests {
     #[test]
     fn what_is_asked_for_stays() {
         let mut cache = KeyCache::new(2, 10);
-        assert!(!cache.take(1) && !cache.take(2));
+        assert!(!cache.take(1) && !cache.keeps(2) && !cache.take(2));
+        assert!(cache.keeps(2) && !cache.keeps(10));
         assert!(cache.take(1));
         assert!(!cache.take(3));
         assert!(cache.take(1), "asked for again, so it stayed");

@@ -1,7 +1,7 @@
-//! A balancer that knows all that is under way and how long it will take, and is told at once: what no real one
+//! A balancer that knows all that is under way, what caches hold and how long everything will take, and is told at once: what no real one
 //! can do better than.
 
-use evenkeel_core::{NoEndpoint, Rng};
+use evenkeel_core::NoEndpoint;
 
 use super::Engine;
 use super::request::Try;
@@ -13,7 +13,7 @@ impl Engine<'_> {
         let Some(request) = self.requests.get(place) else {
             return Ok(());
         };
-        let seed = request.seed;
+        let (seed, key) = (request.seed, request.key);
         let group = self.balancers[request.balancer as usize].group;
         let mut best: Option<(f64, u32)> = None;
         for number in &self.world.groups[group as usize].servers {
@@ -21,7 +21,7 @@ impl Engine<'_> {
             if !server.conditions.is_well() || server.spec.absent {
                 continue;
             }
-            let work = server.spec.service.draw(&mut Rng::new(seed));
+            let work = server.foreseen_work(seed, key);
             let done = server.foreseen(self.now, work);
             // Among equals the least crowded, so that an idle fleet is used evenly.
             let done = done + f64::from(server.present) * 1e-3;
@@ -31,7 +31,7 @@ impl Engine<'_> {
         }
         let (_, server) = best.ok_or(NoEndpoint::NoneHealthy)?;
         let chosen = &mut self.servers[server as usize];
-        let work = chosen.spec.service.draw(&mut Rng::new(seed));
+        let work = chosen.foreseen_work(seed, key);
         chosen.foresee(self.now, work);
         let number = self.next_number();
         if let Some(request) = self.requests.get_mut(place) {

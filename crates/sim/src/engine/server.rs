@@ -221,6 +221,16 @@ impl Server {
         work
     }
 
+    /// The work that [`Server::work`] would find now; the cache stays as it is.
+    pub(super) fn foreseen_work(&self, seed: u64, key: u64) -> f64 {
+        let mut rng = Rng::new(seed);
+        let work = self.spec.service.draw(&mut rng);
+        match (&self.cache, &self.spec.cache) {
+            (Some(cache), Some((_, miss))) if !cache.keeps(key) => work + miss.draw(&mut rng),
+            _ => work,
+        }
+    }
+
     /// Whether this request gets an error instead of an answer.
     #[inline]
     pub(super) fn error(&self, seed: u64) -> Option<(u16, Nanos)> {
