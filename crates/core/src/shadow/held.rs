@@ -11,7 +11,7 @@ use crate::load::Total;
 use crate::pick::lease::observe;
 use crate::snapshot::Snapshot;
 
-/// The most requests that one thread holds for a shadow, in 384 KiB. Of more the one that is next to end does.
+/// The most requests that one thread holds for a shadow, in 320 KiB. Of more the one that is next to end does.
 const HELD_MAX: usize = 8_192;
 
 /// Slots of a shadow's endpoints, by when they are let go of.
@@ -79,14 +79,13 @@ impl Held {
 
     #[cold]
     fn go_over(&mut self, snapshot: &Snapshot) {
-        let old = std::mem::take(&mut self.slots).into_vec();
-        let mut slots = Vec::with_capacity(HELD_MAX);
+        let mut slots = std::mem::take(&mut self.slots).into_vec();
         let total = snapshot.terms.in_flight.clone();
-        for slot in old {
+        slots.retain_mut(|slot| {
             let serial = self.states[slot.index as usize].serial();
             let Some(index) = snapshot.position(serial) else {
                 self.release_slot(slot.index);
-                continue;
+                return false;
             };
             if let Some(total) = &self.total {
                 total.end(self.shard);
@@ -94,8 +93,9 @@ impl Held {
             if let Some(total) = &total {
                 total.begin(self.shard);
             }
-            slots.push(Slot { index, ..slot });
-        }
+            slot.index = index;
+            true
+        });
         let candidates = snapshot.candidates().iter();
         self.states = candidates.map(|one| one.shared_state()).collect();
         self.snapshot = snapshot.serial();
