@@ -134,7 +134,11 @@ fn with<S: Clone + Send + 'static, T>(
     let id = cluster.shared().id;
     let (result, _left) = KEPT.with(|kept| {
         let mut kept = kept.borrow_mut();
-        let left = leave_ended(&mut kept);
+        let ended = ENDED.load(Ordering::Acquire);
+        let left = match SEEN.get() == ended {
+            true => Vec::new(),
+            false => leave_ended(&mut kept, ended),
+        };
         let at = kept.iter().position(|one| one.shared.id == id);
         let Some(at) = at.or_else(|| enter(cluster, &mut kept)) else {
             // A call that outlives its cluster: nobody would take out what is kept for it.
@@ -167,12 +171,9 @@ fn enter<S: Clone + Send + 'static>(
 }
 
 /// Takes out what was kept of clusters that have ended, when there are any that this thread has not heard of.
-#[inline]
-fn leave_ended(kept: &mut Vec<Kept>) -> Vec<Kept> {
-    let ended = ENDED.load(Ordering::Acquire);
-    if SEEN.replace(ended) == ended {
-        return Vec::new();
-    }
+#[cold]
+fn leave_ended(kept: &mut Vec<Kept>, ended: u64) -> Vec<Kept> {
+    SEEN.set(ended);
     let (left, stay) = std::mem::take(kept)
         .into_iter()
         .partition(|one| one.shared.has_ended());

@@ -1,6 +1,7 @@
 //! Who gets how many calls, and what takes an endpoint out of service.
 
 use evenkeel_client::core::health::{Happening, OutlierPolicy, SlowStart};
+use evenkeel_client::core::strategy::registry;
 use evenkeel_client::core::{Admin, Endpoint, Nanos, NoEndpoint, Outcome, Rng, Standing};
 use evenkeel_client::{Cluster, Observe, Plain, Settings};
 use std::collections::BTreeSet;
@@ -153,10 +154,23 @@ fn a_key_stays_with_its_endpoint() {
             .expect("one of four");
         at.endpoint().id().to_owned()
     };
-    let homes: std::collections::BTreeSet<String> =
-        (0..40).map(|key| home(&format!("user-{key}"))).collect();
+    let homes: BTreeSet<String> = (0..40).map(|key| home(&format!("user-{key}"))).collect();
     assert_eq!(homes.len(), 4);
     assert!((0..40).all(|key| home(&format!("user-{key}")) == home(&format!("user-{key}"))));
+}
+
+#[test]
+fn a_strategy_that_is_set_later_goes_by_keys_too() {
+    let list = listed(&["a", "b", "c", "d"]);
+    let cluster = Cluster::new(settings(), list, |_: &Endpoint| ()).expect("unique");
+    let maglev = registry::build("maglev", &[]).expect("registered");
+    cluster.set_strategy(maglev);
+    let home = |key: &[u8]| {
+        let at = cluster.tries_for(key).next().expect("one of four");
+        at.endpoint().id().to_owned()
+    };
+    let homes: BTreeSet<String> = (0..40).map(|_| home(b"user-7")).collect();
+    assert_eq!(homes.len(), 1, "{homes:?}");
 }
 
 /// What threads count is neither lost when they end nor counted twice.
