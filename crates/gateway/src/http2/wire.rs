@@ -150,6 +150,11 @@ impl AsyncRead for Wire {
         let count = this.passed.len().min(space.remaining());
         space.put_slice(&this.passed[..count]);
         this.passed.drain(..count);
+        if this.passed.is_empty() {
+            // It is seldom needed, and a connection that idles holds nothing.
+            this.passed = Vec::new();
+            this.held.shrink_to_fit();
+        }
         Poll::Ready(Ok(()))
     }
 }
