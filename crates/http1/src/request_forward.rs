@@ -100,6 +100,11 @@ impl RequestHead<'_, '_> {
         self.write_own_fields(via, out);
         rules.write_additions(out);
         out.extend_from_slice(b"\r\n");
+        self.encoding()
+    }
+
+    /// How the body goes on.
+    const fn encoding(&self) -> Encoding {
         match self.framing {
             Framing::None => Encoding::None,
             Framing::Length(_) | Framing::UntilClose => Encoding::Identity,

@@ -69,22 +69,15 @@ async fn run(client: &mut Client, way: &Way, cluster: &ClusterWorker) {
     let views = Views::default();
     let mut ctx = PickContext::at(started);
     ctx.key = way.key;
-    let tries = Tries::new(
-        cluster,
-        &views,
-        ctx,
-        client.notes.clone(),
-        client.trace.clone(),
-    );
-    let mut at = match tries.first(way) {
-        Ok(at) => at,
-        Err(reason) => match Box::pin(queue(client, way, &tries, reason)).await {
-            Some(at) => at,
-            None => {
-                client.trace.refused(ProxyError::DestinationUnavailable);
-                return refuse(client, cluster, started);
-            }
-        },
+    let (notes, trace) = (client.notes.clone(), client.trace.clone());
+    let tries = Tries::new(cluster, &views, ctx, notes, trace);
+    let first = match tries.first(way) {
+        Ok(at) => Some(at),
+        Err(reason) => Box::pin(queue(client, way, &tries, reason)).await,
+    };
+    let Some(mut at) = first else {
+        client.trace.refused(ProxyError::DestinationUnavailable);
+        return refuse(client, cluster, started);
     };
     loop {
         let asked = client.worker.alarms.now();

@@ -20,10 +20,7 @@ pub(super) fn all() -> Value {
         ("Totals", totals()),
         ("Override", override_()),
         ("Endpoint", endpoint()),
-        (
-            "NewEndpoint",
-            cluster["endpoints"]["items"]["anyOf"][1].clone(),
-        ),
+        ("NewEndpoint", new_endpoint(cluster)),
         ("EndpointChange", endpoint_change(cluster)),
         ("Strategy", strategy()),
         ("StrategyInfo", strategy_info()),
@@ -59,6 +56,11 @@ pub(super) fn all() -> Value {
         all.insert(name.to_owned(), schema);
     }
     all.into()
+}
+
+/// An endpoint as a table, as the configuration has it.
+fn new_endpoint(cluster: &Value) -> Value {
+    cluster["endpoints"]["items"]["anyOf"][1].clone()
 }
 
 /// An object of these keys, all of which are there, and no others.
