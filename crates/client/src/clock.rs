@@ -1,6 +1,5 @@
 //! The one place where the library reads the time.
 
-use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -9,25 +8,13 @@ use evenkeel_core::Nanos;
 /// When the process first asked: all clusters agree.
 static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
-thread_local! {
-    static LATELY: Cell<Nanos> = const { Cell::new(Nanos(0)) };
-}
-
-/// When this thread last asked for the time: for what comes right after that, and need not be exact.
-#[cfg(feature = "hyper")]
-pub(crate) fn lately() -> Nanos {
-    LATELY.get()
-}
-
 /// The monotonic time since the process first asked.
 #[inline]
 #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
 pub(crate) fn now() -> Nanos {
     let since = ORIGIN.get_or_init(Instant::now).elapsed();
     // Without the 128 bits of `Duration::as_nanos`: twice for each call.
-    let now = Nanos(since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos()));
-    LATELY.set(now);
-    now
+    Nanos(since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos()))
 }
 
 /// A span as timers take it.

@@ -53,8 +53,8 @@ impl<B> Pool<B> {
     }
 
     /// The connection that was used last, if it is still open and has not idled too long.
-    fn take(&self, now: Nanos) -> Option<SendRequest<B>> {
-        let oldest = now.since(Nanos::from(self.target.options.idle_timeout));
+    fn take(&self) -> Option<SendRequest<B>> {
+        let oldest = clock::now().since(Nanos::from(self.target.options.idle_timeout));
         let mut idle = self.idle();
         while let Some(last) = idle.pop_back() {
             if last.since < oldest {
@@ -105,8 +105,7 @@ where
 {
     let prepared = pool.target.prepare_one(&mut request);
     let pool = Arc::clone(pool);
-    // The choice of this endpoint was timed just now.
-    match pool.take(clock::lately()) {
+    match pool.take() {
         // At once: what need not be put anywhere is not moved.
         Some(mut kept) if kept.is_ready() => {
             let sent = kept.try_send_request(request);
@@ -178,7 +177,7 @@ where
     B::Error: Into<BoxError>,
 {
     loop {
-        let candidate = kept.take().or_else(|| pool.take(clock::now()));
+        let candidate = kept.take().or_else(|| pool.take());
         let is_new = candidate.is_none();
         let mut sender = match candidate {
             Some(mut kept) => match kept.ready().await {
