@@ -116,70 +116,40 @@ pub(crate) enum Kind {
 impl fmt::Display for Kind {
     /// What would be right, for messages and the reference.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Word(words, _) => one_of(f, words),
-            Self::Words(words, _) => list_of(f, words),
-            Self::OneOf(numbers) => numbers_of(f, numbers),
-            Self::Integer(least, most) => write!(f, "a whole number from {least} to {most}"),
-            Self::IntegerOr(least, most, word) => {
-                write!(f, "\"{word}\" or a whole number from {least} to {most}")
-            }
-            Self::Number(least, most) => write!(f, "a number from {least} to {most}"),
-            Self::Size(least, most) => {
-                write!(f, "a size from \"{least}B\" to \"{}MiB\"", most >> 20)
-            }
-            Self::SizeOr(word) => write!(f, "\"{word}\" or a size, like \"64KiB\""),
-            Self::Said(words) => f.write_str(words),
-            fixed => f.write_str(
-                fixed
-                    .of_values()
-                    .or_else(|| fixed.of_places())
-                    .unwrap_or("a value"),
-            ),
-        }
-    }
-}
-
-impl Kind {
-    /// What would be right where a value is wanted, if these words are always the same.
-    const fn of_values(&self) -> Option<&'static str> {
-        Some(match self {
+        f.write_str(match self {
             Self::Table => "a table",
             Self::Tables(_) => "a list of tables",
             Self::Named => "tables by name",
             Self::Name => "a name in quotes",
+            Self::Cluster => "the name of a cluster",
+            Self::File => "the path of a file",
             Self::Flag => "true or false",
+            Self::Word(words, _) => return one_of(f, words),
+            Self::Words(words, _) => return list_of(f, words),
             Self::RetryCause => "\"connect\", \"reset\", \"timeout\", a status or a class",
             Self::RetryCauses => {
                 "a list of \"connect\", \"reset\", \"timeout\", statuses like \"503\" and classes like \"5xx\""
             }
+            Self::Integer(least, most) => {
+                return write!(f, "a whole number from {least} to {most}");
+            }
+            Self::IntegerOr(least, most, word) => {
+                return write!(f, "\"{word}\" or a whole number from {least} to {most}");
+            }
             Self::Share => "a number from 0 to 1",
+            Self::Number(least, most) => {
+                return write!(f, "a number from {least} to {most}");
+            }
+            Self::KeySource => {
+                "header:NAME, cookie:NAME, query:NAME, path or source_ip"
+            }
+            Self::KeySources => "a list of sources, like [\"header:x-user\", \"source_ip\"]",
             Self::Duration => "a duration above zero, like \"250ms\", \"2s\" or \"1m\"",
             Self::DurationOrZero => "a duration, like \"250ms\", \"2s\" or \"0s\"",
-            Self::Events => "a list of events, like [\"unhealthy\", \"panic\"]",
-            Self::Method => "a method, like \"GET\"",
-            Self::Text => "a text in quotes",
-            Self::Pattern => "a regular expression, like 'ready: (yes|1)'",
-            Self::Statuses => "statuses, like \"200-299\", \"2xx\" or \"200,204\"",
-            Self::Methods => "a list of methods, like [\"GET\", \"HEAD\"]",
-            Self::Fields => "a table of fields, like { \"x-canary\" = \"1\" }",
-            Self::FieldName => "the name of a field, like \"x-canary\"",
-            Self::FieldNames => "a list of names of fields, like [\"cookie\"]",
-            Self::Labels => "a table of texts, like { version = \"2\" }",
-            Self::Weight => weight::WANTED,
-            Self::Strategy => "a strategy, like \"least_request\" or { name = \"least_request\" }",
-            Self::Strategies => "a list of strategies, like [\"prequal\", \"maglev\"]",
-            _ => return None,
-        })
-    }
-
-    /// The same where hosts, paths or endpoints are wanted.
-    const fn of_places(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Cluster => "the name of a cluster",
-            Self::File => "the path of a file",
-            Self::KeySource => "header:NAME, cookie:NAME, query:NAME, path or source_ip",
-            Self::KeySources => "a list of sources, like [\"header:x-user\", \"source_ip\"]",
+            Self::Size(least, most) => {
+                return write!(f, "a size from \"{least}B\" to \"{}MiB\"", most >> 20);
+            }
+            Self::SizeOr(word) => return write!(f, "\"{word}\" or a size, like \"64KiB\""),
             Self::Listen => "an IP address and a port, like \"127.0.0.1:8080\" or \"[::]:8080\"",
             Self::Bind => {
                 "an address and a port, like \"127.0.0.1:8080\", or \"unix:/run/evenkeel.sock\""
@@ -189,15 +159,30 @@ impl Kind {
             Self::Path => "a path, like \"/v1/\"",
             Self::Urls => "a list of URLs, like [\"http://127.0.0.1:2379\"]",
             Self::Url => "a URL, like \"http://127.0.0.1:9000/hook\"",
+            Self::Events => "a list of events, like [\"unhealthy\", \"panic\"]",
+            Self::Method => "a method, like \"GET\"",
             Self::Target => "a path, like \"/healthz\"",
+            Self::Text => "a text in quotes",
+            Self::Pattern => "a regular expression, like 'ready: (yes|1)'",
+            Self::Statuses => "statuses, like \"200-299\", \"2xx\" or \"200,204\"",
+            Self::Methods => "a list of methods, like [\"GET\", \"HEAD\"]",
+            Self::Fields => "a table of fields, like { \"x-canary\" = \"1\" }",
+            Self::FieldName => "the name of a field, like \"x-canary\"",
+            Self::FieldNames => "a list of names of fields, like [\"cookie\"]",
             Self::Split => "a table of clusters with weights, like { stable = 95, canary = 5 }",
+            Self::OneOf(numbers) => return numbers_of(f, numbers),
             Self::Cookie => "the name of a cookie",
             Self::Address => "a host and a port, like \"127.0.0.1:9001\" or \"web.internal:80\"",
             Self::Network => "a network, like \"10.0.0.0/8\"",
             Self::Networks => "a list of networks, like [\"10.0.0.0/8\"]",
+            Self::Labels => "a table of texts, like { version = \"2\" }",
+            Self::Weight => weight::WANTED,
+            Self::Said(words) => words,
+            Self::Strategy => "a strategy, like \"least_request\" or { name = \"least_request\" }",
+            Self::Strategies => "a list of strategies, like [\"prequal\", \"maglev\"]",
             Self::Endpoint => "an address or a table, like { address = \"127.0.0.1:9001\" }",
             Self::Endpoints => "a list of addresses or tables, like [\"127.0.0.1:9001\"]",
-            _ => return None,
+            Self::Unknown => "a value",
         })
     }
 }
