@@ -9,54 +9,71 @@ own; what it costs is the difference to the first one, with everything turned of
 """
 
 import argparse
+import base64
 import contextlib
 import pathlib
 import re
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
 import time
 
-REPORT = b"endpoint-load-metrics: TEXT cpu_utilization=0.3,rps_fractional=120,eps=0\r\n"
+# cpu_utilization, rps_fractional and eps of OrcaLoadReport.
+MESSAGE = b"".join(bytes([field << 3 | 1]) + struct.pack("<d", value) for field, value in [(1, 0.3), (6, 120), (7, 0)])
+REPORTS = {
+    "TEXT": b"endpoint-load-metrics: TEXT cpu_utilization=0.3,rps_fractional=120,eps=0\r\n",
+    "JSON": b'endpoint-load-metrics: JSON {"cpu_utilization":0.3,"rps_fractional":120,"eps":0}\r\n',
+    "BIN": b"endpoint-load-metrics-bin: " + base64.b64encode(MESSAGE) + b"\r\n",
+    None: b"",
+}
 REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 OFF = "outlier = false\nslow_start = false\npanic = false\n"
 CHECKS = '[cluster.web.health]\ntype = "tcp"\n'
 CAPACITY = "[cluster.web.capacity]\npeak = 200\nqueue = { size = 100 }\n"
 WEIGHTS = '[cluster.web.dynamic_weights]\nmode = "{}"\nblackout = "0s"\n'
+# Once a minute: what a request pays by itself. Under valgrind what is done each second weighs forty times as much.
+SELDOM = WEIGHTS + 'interval = "60s"\n'
 LEARNED = '[cluster.web.capacity]\npeak = "auto"\nqueue = { size = 100 }\n'
 SLOW = "[cluster.web.outlier]\nlatency_factor = 3.0\n"
 ALL = CHECKS + SLOW + CAPACITY
 
 SHADOWS = "[cluster.web.shadow]\nstrategies = {}\n"
 
-# Name, a cluster's own keys, its tables, whether endpoints report.
+# Name, a cluster's own keys, its tables, how endpoints report.
 SETS = [
-    ("nothing", OFF, "", False),
-    ("defaults: ejection, slow start, panic", "", "", False),
-    ("checks by TCP", OFF, CHECKS, False),
-    ("ejection for latency", "slow_start = false\npanic = false\n", SLOW, False),
-    ("caps, levels and a queue", OFF, CAPACITY, False),
-    ("a peak that is learned", OFF, LEARNED, False),
-    ("weights by latency", OFF, WEIGHTS.format("latency"), False),
-    ("all of these", "", ALL + WEIGHTS.format("latency"), False),
-    ("a shadow, and the noise", OFF, SHADOWS.format('["peak_ewma"]'), False),
+    ("nothing", OFF, "", None),
+    ("defaults: ejection, slow start, panic", "", "", None),
+    ("checks by TCP", OFF, CHECKS, None),
+    ("ejection for latency", "slow_start = false\npanic = false\n", SLOW, None),
+    ("caps, levels and a queue", OFF, CAPACITY, None),
+    ("a peak that is learned", OFF, LEARNED, None),
+    ("weights by latency", OFF, WEIGHTS.format("latency"), None),
+    ("all of these", "", ALL + WEIGHTS.format("latency"), None),
+    ("a shadow, and the noise", OFF, SHADOWS.format('["peak_ewma"]'), None),
     ("four shadows, and the noise", OFF,
-     SHADOWS.format('["round_robin", "peak_ewma", "maglev", "prequal"]'), False),
-    ("no receipts at all", OFF, "[log]\ndecision = false\n", False),
-    ("a receipt of every request", OFF, "[log]\ndecision = { sample = 1.0 }\n", False),
+     SHADOWS.format('["round_robin", "peak_ewma", "maglev", "prequal"]'), None),
+    ("no receipts at all", OFF, "[log]\ndecision = false\n", None),
+    ("a receipt of every request", OFF, "[log]\ndecision = { sample = 1.0 }\n", None),
     ("a receipt of every request, in a file", OFF,
-     '[log]\ndecision = { sample = 1.0, path = "/dev/null" }\n', False),
-    ("reports that nobody reads", OFF, "", True),
-    ("weights by reports", OFF, WEIGHTS.format("utilization"), True),
-    ("all, with weights by reports", "", ALL + WEIGHTS.format("utilization"), True),
+     '[log]\ndecision = { sample = 1.0, path = "/dev/null" }\n', None),
+    ("reports that nobody reads, TEXT", OFF, "", "TEXT"),
+    ("reports that nobody reads, JSON", OFF, "", "JSON"),
+    ("reports that nobody reads, BIN", OFF, "", "BIN"),
+    ("weights by reports, TEXT", OFF, SELDOM.format("utilization"), "TEXT"),
+    ("weights by reports, JSON", OFF, SELDOM.format("utilization"), "JSON"),
+    ("weights by reports, BIN", OFF, SELDOM.format("utilization"), "BIN"),
+    ("weights by reports, orca, TEXT", OFF, SELDOM.format("orca"), "TEXT"),
+    ("weights by reports, worked out each second", OFF, WEIGHTS.format("utilization"), "TEXT"),
+    ("all, with weights by reports, TEXT", "", ALL + SELDOM.format("utilization"), "TEXT"),
 ]
 
 
 def endpoint(reports):
     """An endpoint that answers each request with two bytes; gives its address."""
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + (REPORT if reports else b"") + b"\r\nok"
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + REPORTS[reports] + b"\r\nok"
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 
     def serve(connection):

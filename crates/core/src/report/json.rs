@@ -1,6 +1,6 @@
 //! As much of JSON (RFC 8259) as reports need: one pass over the bytes, nothing is kept.
 
-use super::{BadReport, NO_NUMBER, parse_measure};
+use super::{BadReport, NO_NUMBER, decimal, parse_measure};
 
 /// How deep what is skipped may be nested.
 const DEPTH_MAX: usize = 16;
@@ -160,6 +160,9 @@ impl<'t> Json<'t> {
 }
 
 fn parse_number(text: &[u8]) -> Result<(), BadReport> {
+    if decimal(text).is_some() {
+        return Ok(());
+    }
     let number = std::str::from_utf8(text).ok();
     let number: Option<f64> = number.and_then(|text| text.parse().ok());
     number.map(|_| ()).ok_or(MALFORMED)

@@ -139,6 +139,7 @@ fn a_death_is_noticed_within_three_seconds_in_every_phase() {
             worst = worst.max(took);
         }
     }
+    println!("a thousand phases: {} ms at worst", worst.as_millis());
     assert!(worst <= Nanos::from_secs(3), "{worst:?}");
     // What it takes without jitter is 2.5 s.
     assert!(worst >= Nanos::from_millis(2_400), "{worst:?}");

@@ -102,6 +102,10 @@ fn a_hung_endpoint_is_out_soon_and_comes_back() {
     eventually("it is out", || {
         standing(&gateway, "a") == Standing::Unhealthy
     });
+    println!(
+        "it was out after {:?}",
+        Duration::from_secs(5) - late.left()
+    );
     assert!(!late.is_over(), "three seconds, and two for a busy machine");
     let told = gateway.endpoint("a");
     assert_eq!(told.health, Health::Unhealthy);
