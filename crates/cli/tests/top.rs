@@ -40,8 +40,9 @@ try:
             part = os.read(line, max(1, rate // 20))
             os.write(1, part)
             count += len(part)
-            with open(counted, "w") as file:
+            with open(counted + ".new", "w") as file:
                 file.write(str(count))
+            os.replace(counted + ".new", counted)
             time.sleep(len(part) / rate)
 except OSError:
     pass
@@ -198,7 +199,7 @@ fn over_a_slow_line_it_is_right_and_sends_what_changed() {
         "東京-a",
         "weighted_round_robin",
         "q quit",
-        " in flight  ",
+        " err/s  ",
     ]);
     let bytes = || -> u64 {
         let text = std::fs::read_to_string(&count).expect("it counts");
