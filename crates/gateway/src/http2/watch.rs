@@ -14,8 +14,10 @@ const PAYLOAD_MAX: usize = 16 * 1024;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const PRIORITY: u8 = 2;
+const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
+const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 
 const END_STREAM: u8 = 1;
@@ -37,6 +39,8 @@ pub(super) struct Watch {
     left: usize,
     /// The newest stream.
     newest: u32,
+    /// How many streams were opened and not given up: each may be once.
+    standing: u32,
     /// How many frames came that ask for nothing.
     pub(super) noise: u32,
 }
@@ -65,13 +69,20 @@ impl Head {
         self.flags & flag != 0
     }
 
-    /// Whether a frame like this moves nothing on. Windows are not among them: whoever reads much, opens much.
-    fn is_noise(self) -> bool {
+    /// How much of the frame stands before its data: what tells how long those are.
+    fn before_data(self) -> usize {
+        HEAD + usize::from(self.kind == DATA && self.has(PADDED) && self.length > 0)
+    }
+
+    /// Whether a frame like this moves nothing on; `padding` is how much of it is padding, in bytes. Windows are
+    /// not among them: whoever reads much, opens much. Nor are streams given up, of which each counts once
+    /// elsewhere. A ping of ours is answered once a connection; other answers to pings nobody waits for.
+    fn is_noise(self, padding: usize) -> bool {
         match self.kind {
-            DATA => self.length == 0 && !self.has(END_STREAM),
-            SETTINGS | PING => !self.has(ACK),
+            DATA => self.length <= padding && !self.has(END_STREAM),
+            SETTINGS => !self.has(ACK),
             HEADERS | CONTINUATION => self.length == 0,
-            PRIORITY => true,
+            PRIORITY | PING | GOAWAY => true,
             // Extensions, all of which we do not know.
             kind => kind > CONTINUATION,
         }
@@ -90,19 +101,22 @@ impl Watch {
         Self {
             left: preface,
             newest: 0,
+            standing: 0,
             noise: 0,
         }
     }
 
-    /// How many bytes pass as they are: up to a frame with fields behind a body, or one of whose head not
-    /// all is there.
+    /// How many bytes pass as they are: up to a frame with fields behind a body, or one of which there is not
+    /// enough to tell what it is.
     pub(super) fn pass(&mut self, data: &[u8]) -> usize {
         let mut at = 0;
         loop {
             let count = self.left.min(data.len() - at);
             self.left -= count;
             at += count;
-            let Some(head) = Head::read(&data[at..]) else {
+            let frame = &data[at..];
+            let Some(head) = Head::read(frame).filter(|head| head.before_data() <= frame.len())
+            else {
                 return at;
             };
             if head.kind == HEADERS {
@@ -110,11 +124,26 @@ impl Watch {
                 if head.stream <= self.newest && head.length <= PAYLOAD_MAX {
                     return at;
                 }
-                self.newest = self.newest.max(head.stream);
+                if head.stream > self.newest {
+                    self.newest = head.stream;
+                    self.standing = self.standing.saturating_add(1);
+                }
             }
-            self.noise += u32::from(head.is_noise());
+            self.noise += u32::from(self.is_noise(head, frame));
             self.left = HEAD + head.length;
         }
+    }
+
+    /// Whether a frame moves nothing on, given what came before it.
+    fn is_noise(&mut self, head: Head, frame: &[u8]) -> bool {
+        if head.kind == RST_STREAM {
+            // What has been given up already cannot be once more.
+            let standing = self.standing.checked_sub(1);
+            self.standing = standing.unwrap_or(0);
+            return standing.is_none();
+        }
+        let padding = frame.get(HEAD..head.before_data()).unwrap_or_default();
+        head.is_noise(padding.iter().map(|&count| 1 + usize::from(count)).sum())
     }
 
     /// Writes the frame that did not pass with our own field at its front, and says how long it was; none if
@@ -207,6 +236,7 @@ mod tests {
             b"PRI".to_vec(),
             frame(HEADERS, END_HEADERS, 1, b"abc"),
             frame(DATA, 0, 1, &[7; 300]),
+            frame(DATA, PADDED, 1, &[2, 7, 0, 0]),
             frame(HEADERS, END_HEADERS, 3, b"d"),
         ];
         let begins = begins.concat();
@@ -216,7 +246,7 @@ mod tests {
         for split in 0..begins.len() {
             let mut watch = Watch::new(3);
             let first = watch.pass(&all[..split]);
-            assert!(first <= split && split - first < HEAD, "{split}");
+            assert!(first <= split && split - first <= HEAD, "{split}");
             let rest = watch.pass(&all[first..]);
             assert_eq!(first + rest, begins.len(), "{split}");
             assert_eq!(watch.noise, 0);
@@ -234,10 +264,15 @@ mod tests {
         assert_eq!(counted(DATA, 0, b""), 1);
         assert_eq!(counted(DATA, END_STREAM, b""), 0);
         assert_eq!(counted(DATA, 0, b"x"), 0);
+        assert_eq!(counted(DATA, PADDED, b"\0"), 1);
+        assert_eq!(counted(DATA, PADDED, b"\x03\0\0\0"), 1);
+        assert_eq!(counted(DATA, PADDED, b"\x02x\0\0"), 0);
+        assert_eq!(counted(DATA, PADDED | END_STREAM, b"\0"), 0);
         assert_eq!(counted(PRIORITY, 0, &[0; 5]), 1);
+        assert_eq!(counted(GOAWAY, 0, &[0; 8]), 1);
         assert_eq!(
             (counted(PING, 0, &[0; 8]), counted(PING, ACK, &[0; 8])),
-            (1, 0)
+            (1, 1)
         );
         assert_eq!(
             (counted(SETTINGS, 0, b""), counted(SETTINGS, ACK, b"")),
@@ -245,6 +280,21 @@ mod tests {
         );
         assert_eq!(counted(16, 0, b"u=1"), 1);
         assert_eq!(counted(8, 0, &[0, 0, 0, 1]), 0);
+    }
+
+    #[test]
+    fn a_stream_may_be_given_up_once() {
+        let mut watch = Watch::new(0);
+        let mut pass = |bytes: &[u8]| {
+            assert_eq!(watch.pass(bytes), bytes.len());
+            watch.noise
+        };
+        let give_up = |stream| frame(RST_STREAM, 0, stream, &[0, 0, 0, 8]);
+        for stream in [1, 3, 5] {
+            assert_eq!(pass(&frame(HEADERS, END_HEADERS, stream, b"a")), 0);
+            assert_eq!(pass(&give_up(stream)), 0);
+        }
+        assert_eq!((pass(&give_up(5)), pass(&give_up(1))), (1, 2));
     }
 
     #[test]

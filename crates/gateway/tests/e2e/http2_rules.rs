@@ -10,9 +10,9 @@ use http::{Method, Request};
 
 use crate::http2::{ask, block_on, connect, get};
 use crate::http2_frames::{
-    CALM, CONTINUATION, DATA, END_HEADERS, END_STREAM, FLOW_CONTROL_ERROR, Frame, Frames, GET,
-    GOAWAY, HEADERS, OK, PADDED, PING, POST, PRIORITY, PROTOCOL_ERROR, RST_STREAM, SETTINGS,
-    STREAM_CLOSED, WINDOW_UPDATE, frame, head,
+    ACK, CALM, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, FLOW_CONTROL_ERROR, Frame,
+    Frames, GET, GOAWAY, HEADERS, OK, PADDED, PING, POST, PRIORITY, PROTOCOL_ERROR, RST_STREAM,
+    SETTINGS, STREAM_CLOSED, WINDOW_UPDATE, frame, head,
 };
 
 /// Sends these frames on a new connection and gives the first word that a stream or the connection ends.
@@ -53,8 +53,13 @@ fn f05_frames_that_ask_for_nothing_end_the_connection() {
     let floods = [
         frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]),
         frame(PING, 0, 0, b"12345678"),
+        frame(PING, ACK, 0, b"12345678"),
         frame(PRIORITY, 0, 9, &[0, 0, 0, 0, 16]),
+        frame(RST_STREAM, 0, 1, &CANCEL.to_be_bytes()),
+        frame(GOAWAY, 0, 0, &[0; 8]),
         frame(DATA, 0, 1, &[]),
+        frame(DATA, PADDED, 1, &[0]),
+        frame(DATA, PADDED, 1, &[2, 0, 0]),
         frame(16, 0, 0, b"\0\0\0\x01u=1"),
     ];
     for frame in &floods {
