@@ -64,6 +64,8 @@ fn a_request_is_explained_and_its_log_holds() {
         "{told}"
     );
     assert!(told.contains("\na was chosen by least_request"), "{told}");
+    let aside = "\nnot b: it is drained, or its weight is 0\n";
+    assert!(told.contains(aside), "{told}");
     assert!(told.contains("\nit ended with 200 after "), "{told}");
     let dry = explain(&["--cluster", "web", "--key", "k"]).stdout;
     assert!(

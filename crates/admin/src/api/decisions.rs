@@ -29,7 +29,7 @@ pub(super) async fn list(State(control): State<Control>, uri: Uri) -> Result<Res
         limit: limit(query.get("limit"))?,
     };
     let kept = receipts(&control)?.latest(wanted);
-    Ok(json(array(kept.iter().map(|kept| &*kept.line))))
+    Ok(json(array(kept.iter().map(|kept| with_asides(kept)))))
 }
 
 /// `GET /decisions/{request}`
@@ -51,10 +51,7 @@ pub(super) async fn show(
              it is too long ago; `evenkeel explain --next` keeps the next one like it for certain"
         )));
     };
-    Ok(json(with_earlier(
-        &last.line,
-        earlier.iter().map(|kept| &**kept),
-    )))
+    Ok(json(with_earlier(last, earlier)))
 }
 
 /// The receipts of the one request whose id begins like this; none when there is none.
@@ -111,7 +108,7 @@ async fn wait(mut stream: Stream, mut next: Next) -> Result<(), Gone> {
         };
         let found = found.unwrap_or_default();
         if let Some((last, earlier)) = found.split_last() {
-            let receipt = with_earlier(&last.line, earlier.iter().map(|kept| &**kept));
+            let receipt = with_earlier(last, earlier);
             stream.event(None, &receipt).await?;
         }
         return Ok(());
@@ -146,17 +143,33 @@ fn receipts(control: &Control) -> Result<&Receipts, Problem> {
     receipts.ok_or_else(|| Problem::not_found("receipts are off: log.decision = false"))
 }
 
-fn array<'k>(lines: impl Iterator<Item = &'k str>) -> String {
-    let lines: Vec<&str> = lines.collect();
-    format!("[{}]", lines.join(","))
+fn array(receipts: impl Iterator<Item = String>) -> String {
+    let receipts: Vec<String> = receipts.collect();
+    format!("[{}]", receipts.join(","))
 }
 
 /// A receipt with those of the tries before it, the first one first.
-fn with_earlier<'k>(line: &str, earlier: impl Iterator<Item = &'k Kept>) -> String {
-    let earlier = array(earlier.map(|kept| &*kept.line));
-    // It is an object, and the last byte ends it.
-    let fields = line.strip_suffix('}').unwrap_or(line);
-    format!("{fields},\"earlier\":{earlier}}}")
+fn with_earlier(last: &Kept, earlier: &[Arc<Kept>]) -> String {
+    let earlier = array(earlier.iter().map(|kept| with_asides(kept)));
+    with_field(&with_asides(last), "earlier", &earlier)
+}
+
+/// A receipt with those who could get nothing when it was decided.
+fn with_asides(kept: &Kept) -> String {
+    let asides = kept.asides();
+    let asides: Vec<Value> = asides
+        .map(|(id, reason)| serde_json::json!({ "id": id, "reason": reason }))
+        .collect();
+    let line = with_field(&kept.line, "aside", &Value::from(asides).to_string());
+    let left_out = kept.asides_left_out().to_string();
+    with_field(&line, "aside_left_out", &left_out)
+}
+
+/// An object with another field at its end.
+fn with_field(object: &str, name: &str, value: &str) -> String {
+    // The last byte ends it.
+    let fields = object.strip_suffix('}').unwrap_or(object);
+    format!("{fields},\"{name}\":{value}}}")
 }
 
 fn json(text: String) -> Response {

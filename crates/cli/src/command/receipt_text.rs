@@ -10,10 +10,7 @@ pub(crate) fn receipt_text(receipt: &Value) -> String {
     text.push_str(&choice(receipt));
     text.push('\n');
     text.push_str(&candidates(receipt));
-    for excluded in list(receipt, "excluded") {
-        let (id, reason) = (word(excluded, "id"), word(excluded, "reason"));
-        text.push_str(&format!("not {id}: {}\n", in_words(reason)));
-    }
+    text.push_str(&others(receipt));
     text.push_str(&outcome(receipt));
     for earlier in list(receipt, "earlier") {
         let try_ = number(earlier, "attempt");
@@ -103,6 +100,26 @@ fn candidates(receipt: &Value) -> String {
     table.render()
 }
 
+/// Those that were not chosen for a reason: who was asked and refused, and who could get nothing.
+fn others(receipt: &Value) -> String {
+    let mut text = String::new();
+    let excluded = list(receipt, "excluded");
+    let is_told = |id| excluded.iter().any(|other| word(other, "id") == id);
+    let asides = list(receipt, "aside").iter();
+    let asides = asides.filter(|aside| !is_told(word(aside, "id")));
+    for other in excluded.iter().chain(asides) {
+        let (id, reason) = (word(other, "id"), word(other, "reason"));
+        text.push_str(&format!("not {id}: {}\n", in_words(reason)));
+    }
+    let left_out = number(receipt, "aside_left_out");
+    if left_out > 0 {
+        text.push_str(&format!(
+            "nor {left_out} more, that could get nothing either\n"
+        ));
+    }
+    text
+}
+
 fn outcome(receipt: &Value) -> String {
     let Some(outcome) = receipt.get("outcome").filter(|it| !it.is_null()) else {
         return String::new();
@@ -188,6 +205,7 @@ mod tests {
                 {"id": "b", "weight": 2, "factor": 0.5, "in_flight": 2, "penalty": 0.25, "score": 2.25},
             ],
             "excluded": [{"id": "c", "reason": "tried"}],
+            "aside": [{"id": "d", "reason": "ejected"}, {"id": "c", "reason": "ejected"}], "aside_left_out": 2,
             "chosen": "b", "runner_up": "a", "margin": 0.75, "fallback": null, "decision_ns": 91,
             "outcome": {"status": 200, "latency_ms": 4.1, "error": null},
             "earlier": [{
@@ -200,6 +218,8 @@ mod tests {
             "request r-1 in cluster web, try 2, at T",
             "b was chosen by least_request, 0.75 ahead of a",
             "not c: this request has been there",
+            "not d: it failed requests and is out for a while",
+            "nor 2 more, that could get nothing either",
             "it ended with 200 after 4.1 ms; the decision took 91 ns",
             "before, try 1: c was chosen by least_request",
             "it ended with connection_refused after 0.2 ms; the decision took 80 ns",

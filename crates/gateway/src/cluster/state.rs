@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use evenkeel_config as config;
@@ -127,6 +127,7 @@ pub(super) fn view(state: &mut State) -> View {
     let sticky = policies.sticky.as_ref();
     let view = View {
         shadows: None,
+        asides: OnceLock::new(),
         to_reports: policies.listens.to_reports || snapshot.strategy().takes_reports(),
         keys: KeyReader::new(&**snapshot.strategy(), &policies.key_sources),
         targets: state.targets.values().cloned().collect(),

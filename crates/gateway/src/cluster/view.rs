@@ -1,6 +1,6 @@
 //! What workers see of a cluster.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use evenkeel_config as config;
 use evenkeel_core::{Nanos, QueuePolicy, RetryRules, Snapshot};
@@ -9,6 +9,7 @@ use evenkeel_preface::ProxyVersion;
 use super::shadow::{ShadowViews, Shadows};
 use super::target::Target;
 use crate::affinity::{Sticky, Tags};
+use crate::decision::Asides;
 use crate::key::KeyReader;
 use crate::report::Listens;
 use crate::tls::ClientTls;
@@ -28,6 +29,8 @@ pub(crate) struct View {
     pub(crate) keys: Option<KeyReader>,
     /// Strategies that are evaluated beside the live one, if there are any.
     pub(crate) shadows: Option<ShadowViews>,
+    /// Who could get nothing, once somebody keeps a receipt.
+    pub(crate) asides: OnceLock<Arc<Asides>>,
 }
 
 impl View {

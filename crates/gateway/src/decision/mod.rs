@@ -5,6 +5,7 @@
 //! decided at the end of the request ([`Recorder`]). Kept receipts stand in a ring for the API
 //! ([`Receipts`]) and in the decision log. Decision 13.
 
+mod asides;
 mod dry_run;
 mod heading;
 mod receipts;
@@ -12,6 +13,7 @@ mod recorder;
 mod trail;
 mod watch;
 
+pub(crate) use asides::Asides;
 pub use receipts::{Kept, Receipts, Wanted};
 pub(crate) use recorder::Recorder;
 pub(crate) use trail::Trace;

@@ -5,8 +5,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use evenkeel_config::DecisionLog;
-use evenkeel_core::unpoisoned;
+use evenkeel_core::{Aside, unpoisoned};
 
+use super::asides::Asides;
 use super::watch::Watches;
 use crate::clock::Clock;
 use crate::log::LineFile;
@@ -25,6 +26,28 @@ pub struct Kept {
     pub attempt: u32,
     /// The line of the decision log, an object of JSON.
     pub line: Box<str>,
+    /// Whether all of the cluster was asked for, and not those with some labels.
+    pub(super) of_all: bool,
+    /// Who could get nothing in its generation.
+    pub(super) asides: Arc<Asides>,
+}
+
+impl Kept {
+    /// The endpoints that could get nothing when it was decided, and why, but for the one that was chosen all
+    /// the same: up to 32, those out of service first.
+    pub fn asides(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let told = self.asides.told().filter(|(id, aside)| {
+            // Among those with some labels tiers and zones have other turns.
+            self.chosen.as_deref() != Some(*id) && (self.of_all || *aside != Aside::Spare)
+        });
+        told.map(|(id, aside)| (id, aside.as_str()))
+    }
+
+    /// How many more there were.
+    #[must_use]
+    pub fn asides_left_out(&self) -> usize {
+        self.asides.left_out()
+    }
 }
 
 /// Which receipts are wanted.
@@ -164,6 +187,8 @@ mod tests {
             chosen: chosen.map(Into::into),
             attempt,
             line: format!("{id}/{attempt}").into(),
+            of_all: true,
+            asides: Arc::default(),
         }
     }
 

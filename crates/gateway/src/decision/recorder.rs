@@ -121,6 +121,8 @@ impl Recorder {
                 attempt: u32::from(tried.receipt.attempt) + 1,
                 // It is made of texts.
                 line: String::from_utf8_lossy(&line).into(),
+                of_all: tried.receipt.view == 0,
+                asides: view.asides(),
             });
             all.push(kept);
         }

@@ -12,6 +12,8 @@ pub(super) fn kept() -> Value {
     properties["decision_ns"] = count();
     properties["outcome"] = outcome();
     properties["check"] = bits();
+    properties["aside"] = list_of_refusals();
+    properties["aside_left_out"] = count();
     object(properties)
 }
 
@@ -44,7 +46,6 @@ fn fields() -> Value {
         json!({ "enum": words.collect::<Vec<_>>() })
     };
     let cursor = object(json!({ "at": count(), "of": count(), "rest": bits() }));
-    let excluded = object(json!({ "id": text(), "reason": text() }));
     json!({
         "v": { "const": 1 },
         "kind": { "const": "decision" },
@@ -61,7 +62,7 @@ fn fields() -> Value {
         "cursor": { "anyOf": [cursor, { "type": "null" }] },
         "draws": { "type": "array", "items": bits() },
         "candidates": { "type": "array", "items": candidate() },
-        "excluded": { "type": "array", "items": excluded },
+        "excluded": list_of_refusals(),
         "chosen": optional("string"),
         "runner_up": optional("string"),
         "margin": optional("number"),
@@ -82,6 +83,12 @@ fn candidate() -> Value {
     candidate["properties"]["latency_ns"] = count();
     candidate["properties"]["hot"] = json!({ "type": "boolean" });
     candidate
+}
+
+/// Endpoints, and why each was not chosen.
+fn list_of_refusals() -> Value {
+    let refusal = object(json!({ "id": text(), "reason": text() }));
+    json!({ "type": "array", "items": refusal })
 }
 
 fn outcome() -> Value {
