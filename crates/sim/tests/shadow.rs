@@ -110,8 +110,8 @@ impl Watched {
                 ends.pop();
                 let (lease, others) = leases[request].take().expect("it ends once");
                 let (index, took) = (lease.index(), lease.age(at));
-                let load = lease.state().in_flight().count();
-                self.witness.saw(index, Outcome::Success, took, load);
+                self.witness
+                    .saw(index, Outcome::Success, took, lease.load());
                 lease.finish(Outcome::Success, at);
                 drop(others);
             }

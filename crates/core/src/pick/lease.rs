@@ -69,7 +69,7 @@ pub struct Lease<'s> {
     fallback: Option<Fallback>,
     /// Which part of the cluster's count it is in, if anyone asks for that.
     shard: u8,
-    /// The requests in flight with it, if anyone asks for that.
+    /// The requests in flight with it when it began.
     load: u32,
 }
 
@@ -88,11 +88,6 @@ impl<'s> Lease<'s> {
         if let Some(total) = &terms.in_flight {
             total.begin(shard);
         }
-        let load = if terms.by_load {
-            state.in_flight().count()
-        } else {
-            0
-        };
         Self {
             state,
             terms,
@@ -100,7 +95,8 @@ impl<'s> Lease<'s> {
             index,
             fallback,
             shard,
-            load,
+            // Its cache line was written to just before: that is less than to ask who wants it.
+            load: state.in_flight().count(),
         }
     }
 
@@ -127,6 +123,13 @@ impl<'s> Lease<'s> {
     #[must_use]
     pub fn age(&self, now: Nanos) -> Nanos {
         now.since(self.started)
+    }
+
+    /// The requests in flight at its endpoint when it was chosen, itself among them.
+    #[inline]
+    #[must_use]
+    pub fn load(&self) -> u32 {
+        self.load
     }
 
     /// Why the strategy's own proposal was not taken, if it was not.
@@ -382,8 +385,10 @@ mod tests {
         let snapshot = members.snapshot();
         let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
         let ctx = PickContext::at(Nanos(7));
-        let lease = picker.pick(&snapshot, &ctx).expect("there is one");
+        let mut pick = || picker.pick(&snapshot, &ctx).expect("there is one");
+        let (lease, other) = (pick(), pick());
         assert_eq!(lease.started(), Nanos(7));
+        assert_eq!((lease.load(), other.load()), (1, 2));
     }
 
     /// However fast it was: twice what is typical, then twice that; and as load.

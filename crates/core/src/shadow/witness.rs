@@ -1,6 +1,6 @@
 //! How requests ended that were really sent, as one thread saw it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use crate::clock::Nanos;
 use crate::endpoint::Serial;
@@ -23,23 +23,29 @@ const KNOWN: usize = 8;
 /// # members.upsert(Endpoint::new("a", "10.0.0.1:80"));
 /// # members.upsert(Endpoint::new("b", "10.0.0.2:80"));
 /// # let snapshot = members.snapshot();
-/// use evenkeel_core::{Nanos, PickContext, PickerSeed, Shadow, ShadowPicker, Witness};
+/// use evenkeel_core::{Nanos, Outcome, PickContext, PickerSeed, Shadow, ShadowPicker, Witness};
 ///
-/// let other = Shadow::new("web", registry::build("round_robin", &[])?).follow(&snapshot);
 /// let mut witness = Witness::default();
 /// witness.follow(&snapshot);
+/// let took = Nanos::from_millis(5);
+/// for index in 0..2 {
+///     witness.saw(index, Outcome::Success, took, 1);
+/// }
+/// // What a shadow chooses takes as long.
+/// let other = Shadow::new("web", registry::build("round_robin", &[])?).follow(&snapshot);
 /// let mut picker = ShadowPicker::new(PickerSeed { root: 7, picker: 0 });
-/// let (index, _) = picker.pick(&other, &PickContext::at(Nanos(0)), &witness)?;
-/// assert!(index < 2);
-/// # picker.release(&other, Nanos::from_secs(1));
+/// let (index, lease) = picker.pick(&other, &PickContext::at(Nanos(0)), &witness)?;
+/// assert!(lease.is_none(), "it is known when it ends");
+/// let busy = other.candidates()[index].state().in_flight();
+/// assert_eq!(busy.count(), 1);
+/// picker.release(&other, took);
+/// assert_eq!(busy.count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Witness {
     ends: RefCell<Vec<Ends>>,
     serials: Box<[Serial]>,
-    /// Whose turn it is.
-    turn: Cell<usize>,
 }
 
 /// How a request ended.
@@ -47,7 +53,7 @@ pub struct Witness {
 pub(super) struct End {
     pub(super) outcome: Outcome,
     pub(super) took: Nanos,
-    /// The requests in flight with it.
+    /// The requests in flight with it when it began.
     pub(super) load: u32,
 }
 
@@ -56,6 +62,9 @@ struct Ends {
     latest: [Option<End>; KNOWN],
     /// Where the next one goes.
     next: usize,
+    /// Whose turn it is. Not one for all endpoints: in step with a strategy that goes round, each would show
+    /// but some of its ends.
+    turn: usize,
 }
 
 impl Witness {
@@ -73,7 +82,8 @@ impl Witness {
     }
 
     /// Notes how a request ended at the endpoint of a place, how long it took, and that it was one of `load` in
-    /// flight there. What was cancelled says nothing; places that there are not are none.
+    /// flight there when it began, itself among them: strategies that go by load compare that with the load a
+    /// request would meet. What was cancelled says nothing; places that there are not are none.
     #[inline]
     pub fn saw(&self, index: usize, outcome: Outcome, took: Nanos, load: u32) {
         if outcome == Outcome::Cancelled {
@@ -92,12 +102,12 @@ impl Witness {
     /// An end that requests meet at the endpoint of a place, if any has ended there; each in its turn.
     #[inline]
     pub(super) fn end_at(&self, index: usize) -> Option<End> {
-        let ends = self.ends.borrow();
-        let latest = &ends.get(index)?.latest;
-        let turn = self.turn.get();
-        self.turn.set(turn.wrapping_add(1));
+        let mut ends = self.ends.borrow_mut();
+        let ends = ends.get_mut(index)?;
+        let turn = ends.turn;
+        ends.turn = (turn + 1) % KNOWN;
         // The first ones are few.
-        latest[turn % KNOWN].or(latest[0])
+        ends.latest[turn].or(ends.latest[0])
     }
 }
 
@@ -109,6 +119,35 @@ mod tests {
 
     fn took(witness: &Witness, index: usize) -> Option<u64> {
         witness.end_at(index).map(|end| end.took.as_millis())
+    }
+
+    /// Round robin asks for one endpoint after the other.
+    #[test]
+    fn endpoints_that_are_asked_for_in_turn_show_all_their_ends() {
+        for count in [2, 4, 8] {
+            let strategy = registry::build("round_robin", &[]).expect("registered");
+            let mut members = Membership::new("web", strategy);
+            for at in 0..count {
+                members.upsert(Endpoint::new(format!("b{at}"), "10.0.0.1:80"));
+            }
+            let mut witness = Witness::default();
+            witness.follow(&members.snapshot());
+            for index in 0..count {
+                for ms in 1..=8 {
+                    witness.saw(index, Outcome::Success, Nanos::from_millis(ms), 1);
+                }
+            }
+            let mut shown = vec![Vec::new(); count];
+            for _ in 0..KNOWN {
+                for (index, shown) in shown.iter_mut().enumerate() {
+                    shown.extend(took(&witness, index));
+                }
+            }
+            for mut shown in shown {
+                shown.sort_unstable();
+                assert_eq!(shown, [1, 2, 3, 4, 5, 6, 7, 8], "of {count}");
+            }
+        }
     }
 
     #[test]

@@ -282,12 +282,12 @@ impl WorkerView {
     pub(crate) fn endpoint(&self, index: usize) -> &Rc<LocalEndpoint> {
         &self.by_index[index]
     }
+
     /// Tells the shadows, if there are any, how a request ended.
     #[inline]
     pub(crate) fn witness(&self, lease: &Lease<'_>, outcome: Outcome, now: Nanos) {
         if let Some(shadows) = &*self.shadows.borrow() {
-            let load = lease.state().in_flight().count();
-            shadows.saw(lease.index(), outcome, lease.age(now), load);
+            shadows.saw(lease.index(), outcome, lease.age(now), lease.load());
         }
     }
 }

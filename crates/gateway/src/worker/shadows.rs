@@ -88,7 +88,7 @@ impl ShadowWorker {
         (!leases.is_empty()).then_some(ShadowLeases { _leases: leases })
     }
 
-    /// Hears how a real request ended at the endpoint of a place, of which it was one of `load`.
+    /// Hears how a real request ended at the endpoint of a place, of whose `load` it was one when it began.
     #[inline]
     pub(super) fn saw(&self, index: usize, outcome: Outcome, took: Nanos, load: u32) {
         self.witness.saw(index, outcome, took, load);
@@ -115,4 +115,47 @@ fn pickers(seed: PickerSeed, view: &View) -> Vec<ShadowPicker> {
     let shadows = view.shadows.as_ref();
     let count = shadows.map_or(0, |shadows| shadows.snapshots.len());
     (0..count as u64).map(picker).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_config::{self as config, StrategyChoice};
+    use evenkeel_core::{Endpoint, Picker};
+
+    use super::super::cluster::ClusterWorker;
+    use super::*;
+    use crate::clock::Clock;
+    use crate::cluster::{Cluster, Site};
+
+    /// Strategies that go by load learn how long an answer takes that is one of so many at its beginning.
+    #[test]
+    fn latencies_are_learned_at_the_load_of_the_beginning() {
+        const TOOK: Nanos = Nanos::from_millis(10);
+        let mut config = config::Cluster::new("web");
+        config.endpoints = [Endpoint::new("a", "127.0.0.1:1")].into();
+        config.shadow = vec![StrategyChoice::new("prequal", &[]).expect("registered")];
+        let site = Arc::new(Site::new(&config::Runtime::default(), Clock::start(), 1));
+        let cluster = Arc::new(Cluster::new(config, &site, None, true).expect("one id"));
+        let worker = ClusterWorker::new(&cluster, 0, 1);
+        let view = worker.view();
+        let shadow = &view.view.shadows.as_ref().expect("configured").snapshots[0];
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 1 });
+        let mut now = Nanos(0);
+        for _ in 0..80 {
+            let ctx = PickContext::at(now);
+            let mut pick = || {
+                let picked = picker.pick(&view.view.snapshot, &ctx);
+                picked.expect("there is one")
+            };
+            let (alone, other) = (pick(), pick());
+            worker.shadow(&view, &ctx, 0);
+            now = now + TOOK;
+            view.witness(&alone, Outcome::Success, now);
+            drop((alone, other));
+        }
+        worker.release_shadows(now);
+        let learned = shadow.candidates()[0].state().latency_at_load();
+        let estimate = learned.estimate(1, now).expect("often enough");
+        assert!(estimate.0.abs_diff(TOOK.0) < TOOK.0 / 100, "{estimate:?}");
+    }
 }
