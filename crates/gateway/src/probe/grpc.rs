@@ -6,7 +6,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use h2::client::SendRequest;
 use http::{HeaderMap, Request, Uri};
 
-use super::http2::{Whom, broken, over};
+use super::http2::{Whom, broken, over, unanswered};
 use super::wire::Wire;
 
 /// What the service says of something that it serves.
@@ -39,7 +39,7 @@ async fn check(requests: SendRequest<Bytes>, service: &str, uri: Uri) -> Result<
     let (answer, mut body) = requests.send_request(request, false).map_err(broken)?;
     // With its end: a strict endpoint answers only then (case C09).
     body.send_data(message(service), true).map_err(broken)?;
-    let answer = answer.await.map_err(broken)?;
+    let answer = answer.await.map_err(unanswered)?;
     if answer.status() != 200 {
         return Err(format!(
             "status {} is no gRPC answer",

@@ -1,5 +1,9 @@
 //! A check by a request over HTTP/2: with prior knowledge, or agreed on over TLS.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
 use bytes::Bytes;
 use evenkeel_config::HttpProbe;
 use h2::client::SendRequest;
@@ -62,12 +66,27 @@ where
 {
     let shaken = h2::client::handshake(wire).await;
     let (requests, connection) = shaken.map_err(|error| format!("no HTTP/2: {error}"))?;
-    tokio::select! {
-        seen = asking(requests) => seen,
-        ended = connection => Err(match ended {
-            Ok(()) => "the connection ended without an answer".to_owned(),
-            Err(error) => format!("no HTTP/2: {error}"),
-        }),
+    let mut asking = pin!(asking(requests));
+    let ended = tokio::select! {
+        biased;
+        seen = &mut asking => return seen,
+        ended = connection => ended,
+    };
+    // The answer may have come with the end, and it counts: nobody has looked since.
+    let seen = poll_fn(|cx| Poll::Ready(asking.as_mut().poll(cx))).await;
+    match (seen, ended) {
+        (Poll::Ready(seen), Ok(())) => seen,
+        (Poll::Ready(Ok(seen)), Err(_)) => Ok(seen),
+        (Poll::Pending, Ok(())) => Err("the connection ended without an answer".to_owned()),
+        (_, Err(error)) => Err(format!("no HTTP/2: {error}")),
+    }
+}
+
+/// What is said when no answer begins.
+pub(super) fn unanswered(error: h2::Error) -> String {
+    match error.is_io() {
+        true => "the connection ended without an answer".to_owned(),
+        false => broken(error),
     }
 }
 
@@ -118,7 +137,7 @@ fn request(probe: &HttpProbe, whom: Whom<'_>) -> Result<Request<()>, String> {
 async fn call(requests: SendRequest<Bytes>, request: Request<()>) -> Result<Answer, String> {
     let mut requests = requests.ready().await.map_err(broken)?;
     let (answer, _) = requests.send_request(request, true).map_err(broken)?;
-    let answer = answer.await.map_err(broken)?;
+    let answer = answer.await.map_err(unanswered)?;
     let status = answer.status().as_u16();
     let mut coming = answer.into_body();
     let mut body = Vec::new();
@@ -135,7 +154,54 @@ async fn call(requests: SendRequest<Bytes>, request: Request<()>) -> Result<Answ
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
     use super::*;
+
+    const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+    /// Status 200 on the first stream, and its end.
+    const ANSWER: &[u8] = &[0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88];
+
+    /// What an endpoint is found to be that answers a request with these frames and closes, all before anyone looks.
+    fn asked(frames: &[&[u8]]) -> Result<Vec<u8>, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("an event loop").block_on(async {
+            let (ours, mut theirs) = duplex(1 << 16);
+            let probe = HttpProbe::default();
+            let answers = async {
+                let mut told = Vec::new();
+                while !has_request(&told) {
+                    theirs.read_buf(&mut told).await.expect("open");
+                }
+                theirs.write_all(&frames.concat()).await.expect("room");
+                theirs.shutdown().await.expect("open");
+            };
+            let asking = ask(Box::new(ours), &probe, plain("127.0.0.1:80"));
+            tokio::join!(asking, answers).0
+        })
+    }
+
+    /// Whether what a client said has come to its first request.
+    fn has_request(told: &[u8]) -> bool {
+        let mut at = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
+        while let Some(&[_, high, low, kind, ..]) = told.get(at..at + 9) {
+            if kind == 1 {
+                return true;
+            }
+            at += 9 + usize::from(u16::from_be_bytes([high, low]));
+        }
+        false
+    }
+
+    #[test]
+    fn an_answer_that_comes_with_the_end_of_its_connection_counts() {
+        for _ in 0..100 {
+            assert_eq!(asked(&[SETTINGS, ANSWER]), Ok(Vec::new()));
+        }
+        let none = asked(&[SETTINGS]).expect_err("no answer");
+        assert_eq!(none, "the connection ended without an answer");
+    }
 
     fn plain(host: &str) -> Whom<'_> {
         Whom {
