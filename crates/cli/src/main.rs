@@ -14,6 +14,7 @@ mod output;
 mod paragraph;
 mod serving;
 mod simulation;
+mod stopwatch;
 mod table;
 mod top;
 mod upgrade;

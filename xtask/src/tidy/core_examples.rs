@@ -31,8 +31,7 @@ fn missing(file: &File) -> Vec<Finding> {
             findings.push(Finding::new(&file.path, number, what));
         }
         // Attributes stand between the text and the item; some have several lines.
-        let goes_on = line.starts_with(['#', ' ', ')']) || line.starts_with("///");
-        has_example &= goes_on;
+        has_example &= line.starts_with(['#', ' ', ')']);
     }
     findings
 }

@@ -2,9 +2,10 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
-use std::time::Instant;
 
 use evenkeel_core::unpoisoned;
+
+use crate::stopwatch::Stopwatch;
 
 const WIDTH: usize = 40;
 
@@ -12,21 +13,17 @@ const WIDTH: usize = 40;
 pub(crate) struct Progress {
     name: String,
     shown: bool,
-    begun: Instant,
+    begun: Stopwatch,
     /// In hundredths.
     drawn: Mutex<usize>,
 }
 
 impl Progress {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "it tells how long people waited, and nothing depends on it"
-    )]
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             shown: std::io::stderr().is_terminal(),
-            begun: Instant::now(),
+            begun: Stopwatch::start(),
             drawn: Mutex::new(0),
         }
     }

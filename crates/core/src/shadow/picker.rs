@@ -52,7 +52,8 @@ impl ShadowPicker {
     /// Chooses an endpoint, and says at which place of the snapshot it is.
     ///
     /// Where it is not known how requests end there, the lease comes too, to be dropped when the real
-    /// request has ended. What a pick costs, and O(log n) for n requests in flight; no allocation.
+    /// request has ended. What a pick costs, and O(log n) for n requests in flight, amortised: all that is over is
+    /// let go of first. No allocation but in the first pick on another snapshot, which takes O(n) for its endpoints.
     ///
     /// # Errors
     ///

@@ -18,7 +18,8 @@ const LOT: usize = 10;
 /// At which row each caller of a lot begins: the rank of the reversed bits of 0 to 9.
 const ROWS: [usize; LOT] = [0, 5, 3, 8, 2, 7, 4, 9, 1, 6];
 
-/// The endpoints of the caller at a place, in no order: `size` of more than so many. O(n).
+/// The endpoints of the caller at a place, in no order: `size` of more than so many. O(n log n) for n endpoints, as their
+/// lots are sorted.
 pub(super) fn choose<'a>(
     size: usize,
     place: CallerPlace,

@@ -132,7 +132,7 @@ impl Receipts {
         found
     }
 
-    /// Up to `limit` ids of requests that begin like this, each once, the newest first. O(kept).
+    /// Up to `limit` ids of requests that begin like this, each once, the newest first. O(kept * limit).
     #[must_use]
     pub fn ids_beginning(&self, beginning: &str, limit: usize) -> Vec<Arc<str>> {
         let ring = unpoisoned(self.ring.lock());
