@@ -25,7 +25,7 @@ use evenkeel_core::Endpoint;
 /// # is_connect(connect);
 /// ```
 pub trait Connect: Send + Sync + 'static {
-    /// What reaches an endpoint.
+    /// What reaches an endpoint. Its `Clone` and `Drop` may call clusters, but not the one that it belongs to.
     type Service: Clone + Send + 'static;
 
     /// Makes the service of an endpoint. Should not wait: connections are made when they are needed.

@@ -32,6 +32,8 @@ struct Kept {
 /// What a thread keeps of one cluster.
 struct Local<S> {
     reader: Reader<Version<S>>,
+    /// What the rest is made of. Held, so that the reader drops no version when it finds a newer one.
+    version: Arc<Version<S>>,
     picker: Picker,
     held: Arc<LocalView>,
     services: Rc<[S]>,
@@ -132,57 +134,90 @@ fn with<S: Clone + Send + 'static, T>(
     work: impl FnOnce(&mut Local<S>) -> T,
 ) -> T {
     let id = cluster.shared().id;
-    let (result, _left) = KEPT.with(|kept| {
-        let mut kept = kept.borrow_mut();
-        let ended = ENDED.load(Ordering::Acquire);
-        let left = match SEEN.get() == ended {
-            true => Vec::new(),
-            false => leave_ended(&mut kept, ended),
-        };
-        let at = kept.iter().position(|one| one.shared.id == id);
-        let Some(at) = at.or_else(|| enter(cluster, &mut kept)) else {
-            // A call that outlives its cluster: nobody would take out what is kept for it.
-            return (work(&mut Local::new(cluster)), left);
-        };
-        let local = kept[at].local.downcast_mut::<Local<S>>();
-        let local = local.expect("clusters of one number have services of one type");
-        local.follow();
-        // What has been left is dropped outside: it may call a cluster.
-        (work(local), left)
+    let mut work = Some(work);
+    let done = borrow(|kept| {
+        if SEEN.get() != ENDED.load(Ordering::Acquire) {
+            return None;
+        }
+        let one = kept.iter_mut().find(|one| one.shared.id == id)?;
+        let local = one.local.downcast_mut::<Local<S>>().expect(ONE_TYPE);
+        let work = local.is_newest().then(|| work.take())??;
+        Some(work(local))
+    });
+    match work {
+        None => done.flatten().expect("work that was begun was done"),
+        Some(work) => apart(cluster, work),
+    }
+}
+
+const ONE_TYPE: &str = "clusters of one number have services of one type";
+
+/// What this thread keeps; none when the thread ends. Nothing of callers may run meanwhile, clones and drops of their
+/// services neither: it may call a cluster.
+#[inline]
+fn borrow<T>(work: impl FnOnce(&mut Vec<Kept>) -> T) -> Option<T> {
+    KEPT.try_with(|kept| work(&mut kept.borrow_mut())).ok()
+}
+
+/// Works with what is not kept yet, or is not the newest: it is taken out for as long as it is made new.
+#[cold]
+fn apart<S: Clone + Send + 'static, T>(
+    cluster: &impl Entrance<S>,
+    work: impl FnOnce(&mut Local<S>) -> T,
+) -> T {
+    leave_ended();
+    let shared = cluster.shared();
+    let mut local = match take_out(shared.id) {
+        Some(local) => local,
+        None => Box::new(Local::new(cluster)),
+    };
+    local.follow();
+    let result = work(&mut local);
+    keep(Kept {
+        shared: Arc::clone(shared),
+        local,
     });
     result
 }
 
-/// Keeps a cluster, unless it has ended, and gives its place.
-#[cold]
-fn enter<S: Clone + Send + 'static>(
-    cluster: &impl Entrance<S>,
-    kept: &mut Vec<Kept>,
-) -> Option<usize> {
-    let shared = cluster.shared();
-    if shared.has_ended() {
-        return None;
-    }
-    kept.push(Kept {
-        shared: Arc::clone(shared),
-        local: Box::new(Local::new(cluster)),
+fn take_out<S: 'static>(id: u64) -> Option<Box<Local<S>>> {
+    let taken = borrow(|kept| {
+        let at = kept.iter().position(|one| one.shared.id == id)?;
+        Some(kept.swap_remove(at))
     });
-    Some(kept.len() - 1)
+    let local = taken.flatten()?.local.downcast();
+    Some(local.expect(ONE_TYPE))
 }
 
-/// Takes out what was kept of clusters that have ended, when there are any that this thread has not heard of.
-#[cold]
-fn leave_ended(kept: &mut Vec<Kept>, ended: u64) -> Vec<Kept> {
-    SEEN.set(ended);
-    let (left, stay) = std::mem::take(kept)
-        .into_iter()
-        .partition(|one| one.shared.has_ended());
-    *kept = stay;
-    left
+/// Keeps a cluster, unless it has ended: nobody would take it out again.
+fn keep(one: Kept) {
+    if one.shared.has_ended() {
+        return;
+    }
+    let mut one = Some(one);
+    let _left = borrow(|kept| {
+        let id = one.as_ref()?.shared.id;
+        // Code of callers may have called the cluster meanwhile.
+        let at = kept.iter().position(|other| other.shared.id == id);
+        let left = at.map(|at| kept.swap_remove(at));
+        kept.extend(one.take());
+        left
+    });
+}
+
+/// Drops what was kept of clusters that have ended, when there are any that this thread has not heard of.
+fn leave_ended() {
+    let ended = ENDED.load(Ordering::Acquire);
+    if SEEN.replace(ended) == ended {
+        return;
+    }
+    let _left: Option<Vec<Kept>> = borrow(|kept| {
+        let has_ended = |one: &mut Kept| one.shared.has_ended();
+        kept.extract_if(.., has_ended).collect()
+    });
 }
 
 impl<S: Clone + Send + 'static> Local<S> {
-    #[cold]
     fn new(cluster: &impl Entrance<S>) -> Self {
         let published = cluster.published();
         let mut reader = Reader::new(Arc::clone(&published));
@@ -194,20 +229,24 @@ impl<S: Clone + Send + 'static> Local<S> {
             picker: Picker::new(shared.picker_seed()),
             held: Arc::new(held),
             services: version.services().into(),
+            version,
         }
     }
 
+    /// Looks for a newer version, and says whether this is still made of the newest. Drops nothing.
     #[inline]
-    fn follow(&mut self) {
-        if self.reader.refresh() {
-            self.renew();
-        }
+    fn is_newest(&mut self) -> bool {
+        !self.reader.refresh()
     }
 
-    #[cold]
-    fn renew(&mut self) {
+    /// Is made of the newest version.
+    fn follow(&mut self) {
         let version = Arc::clone(self.reader.get());
-        self.held = Arc::new(self.held.renewed(&version));
+        if Arc::ptr_eq(&version, &self.version) {
+            return;
+        }
         self.services = version.services().into();
+        self.held = Arc::new(self.held.renewed(&version));
+        self.version = version;
     }
 }

@@ -14,7 +14,7 @@ use evenkeel_client::reqwest::{Reqwest, ReqwestConnect, ReqwestError};
 use evenkeel_client::{Cluster, Observe, Plain, Settings};
 use tower::{ServiceExt, service_fn};
 
-use crate::endpoints::listed;
+use crate::endpoints::{Endpoints, in_flight, listed};
 
 /// An address that no URL can have leads nowhere, not to the host that a request was written for.
 #[tokio::test]
@@ -166,4 +166,59 @@ fn an_observer_that_panics_does_not_end_the_upkeep() {
     assert_eq!(touchy.trouble.lock().expect("whole")[0], line);
     fail("b");
     until(|| *touchy.ejected.lock().expect("whole") == ["b"]);
+}
+
+/// A service that calls another cluster whenever it is cloned or dropped.
+struct Meddler(Cluster<Endpoints>);
+
+impl Meddler {
+    fn meddle(&self) {
+        let at = self.0.tries().next().expect("somebody");
+        at.finish(Outcome::Success);
+    }
+}
+
+impl Clone for Meddler {
+    fn clone(&self) -> Self {
+        self.meddle();
+        Self(self.0.clone())
+    }
+}
+
+impl Drop for Meddler {
+    fn drop(&mut self) {
+        self.meddle();
+    }
+}
+
+/// Wherever a service is cloned or dropped, what it does there may be a call: to a cluster that the thread does not know
+/// yet, to one that has changed, when another one has ended, and when the thread itself ends.
+#[test]
+fn services_may_call_clusters_when_they_are_cloned_and_dropped() {
+    let other = Cluster::new(Settings::new("other"), listed(&["x"]), Endpoints::default());
+    let other = other.expect("unique");
+    let reached = other.clone();
+    let calls = std::thread::spawn(move || {
+        let changed = reached.clone();
+        let connect = move |_: &Endpoint| Meddler(reached.clone());
+        let cluster = Cluster::new(Settings::new("web"), listed(&["a", "b"]), connect.clone());
+        let cluster = cluster.expect("unique");
+        let call = |cluster: &Cluster<_>| drop(cluster.tries().next().expect("somebody"));
+        call(&cluster);
+        for id in ["c", "d"] {
+            cluster.upsert(Endpoint::new(id, "10.0.0.1:80"));
+            changed.upsert(Endpoint::new(id, "10.0.0.1:80"));
+            call(&cluster);
+        }
+        cluster.remove("a").expect("it is there");
+        call(&cluster);
+        let ended = cluster;
+        let cluster = Cluster::new(Settings::new("web"), listed(&["a"]), connect).expect("unique");
+        drop(ended);
+        call(&cluster);
+    });
+    calls.join().expect("no panic");
+    let stats = other.stats();
+    assert_eq!(in_flight(&stats), 0);
+    assert!(stats.picked > 10, "{}", stats.picked);
 }
