@@ -154,11 +154,11 @@ impl<C: Connect, R> Balance<C, R> {
             priority: self.rules.priority(&call),
             trail,
         };
+        let owner = Arc::clone(&self.cluster);
         let session = match &at {
-            Some(at) => Session::resume(&at.lease, asked),
-            None => Session::new(local::view(&*self.cluster), asked),
+            Some(at) => Session::resume(&at.lease, asked, Some(owner)),
+            None => Session::new(local::view(&*self.cluster), asked, Some(owner)),
         };
-        let session = session.owned_by(Arc::clone(&self.cluster) as Arc<_>);
         Box::pin(long::carry_out(session, self.rules.clone(), call, at))
     }
 }
@@ -332,7 +332,9 @@ where
         priority: rules.priority(&call),
         trail,
     };
-    let mut session = Session::<S>::resume(lease, asked);
+    // The call may be all that is left of its cluster.
+    let owner = lease.cluster().view.shared.owner();
+    let mut session = Session::<S>::resume(lease, asked, owner);
     let at = match session.next() {
         Next::To(at) => Some(at),
         Next::Queue => None,

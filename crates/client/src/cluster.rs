@@ -111,6 +111,8 @@ impl<C: Connect> Cluster<C> {
             connect,
             shared,
         });
+        let owner = Arc::downgrade(&inner);
+        inner.shared.set_owner(owner);
         upkeep::start(&inner);
         Ok(Self { inner })
     }

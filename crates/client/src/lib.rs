@@ -44,6 +44,7 @@
 
 #![deny(missing_docs)]
 
+mod alone;
 mod balance;
 #[cfg(feature = "http")]
 mod body;

@@ -62,48 +62,74 @@ pub(crate) struct Chosen<S> {
     pub(crate) service: S,
 }
 
-/// Chooses an endpoint, and writes down why if that is wanted.
+/// Where a call looks for its endpoint.
+pub(crate) trait Chooses<S> {
+    /// Chooses an endpoint, and writes down why if that is wanted.
+    fn choose(
+        &mut self,
+        ctx: &PickContext,
+        is_first: bool,
+        receipt: Option<&mut Receipt>,
+    ) -> Result<Chosen<S>, NoEndpoint>;
+
+    /// The version that it decides on.
+    fn view(&self) -> Arc<LocalView>;
+}
+
+impl<S: Clone + Send + 'static, E: Entrance<S>> Chooses<S> for &E {
+    #[inline]
+    fn choose(
+        &mut self,
+        ctx: &PickContext,
+        is_first: bool,
+        receipt: Option<&mut Receipt>,
+    ) -> Result<Chosen<S>, NoEndpoint> {
+        let (lease, services) = with(*self, |local: &mut Local<S>| {
+            let lease = pick(&mut local.picker, &local.held, ctx, is_first, receipt)?;
+            Ok((lease, Rc::clone(&local.services)))
+        })?;
+        // Cloned outside: whatever that does may call a cluster.
+        let service = services[lease.index()].clone();
+        Ok(Chosen { lease, service })
+    }
+
+    fn view(&self) -> Arc<LocalView> {
+        view(*self)
+    }
+}
+
+/// Picks an endpoint, and counts that.
 #[inline]
-pub(crate) fn choose<S: Clone + Send + 'static>(
-    cluster: &impl Entrance<S>,
+pub(crate) fn pick(
+    picker: &mut Picker,
+    held: &Arc<LocalView>,
     ctx: &PickContext,
     is_first: bool,
     receipt: Option<&mut Receipt>,
-) -> Result<Chosen<S>, NoEndpoint> {
-    let (lease, services) = with(cluster, |local: &mut Local<S>| {
-        let Local {
-            picker,
-            held,
-            services,
-            ..
-        } = local;
-        if is_first {
-            held.window().count(ctx.now);
+) -> Result<OwnedLease<LocalView>, NoEndpoint> {
+    if is_first {
+        held.window().count(ctx.now);
+    }
+    let snapshot = &held.view.snapshot;
+    let picked = match receipt {
+        None => picker.pick(snapshot, ctx),
+        Some(receipt) => picker.pick_traced(snapshot, ctx, receipt),
+    };
+    match picked {
+        Ok(lease) => {
+            held.counters.count(match lease.fallback() {
+                None => Counted::Picked,
+                Some(_) => Counted::Fallback,
+            });
+            Ok(lease.keep(held))
         }
-        let snapshot = &held.view.snapshot;
-        let picked = match receipt {
-            None => picker.pick(snapshot, ctx),
-            Some(receipt) => picker.pick_traced(snapshot, ctx, receipt),
-        };
-        match picked {
-            Ok(lease) => {
-                held.counters.count(match lease.fallback() {
-                    None => Counted::Picked,
-                    Some(_) => Counted::Fallback,
-                });
-                Ok((lease.keep(held), Rc::clone(services)))
-            }
-            // It is counted when it has waited.
-            Err(NoEndpoint::AllFull) if snapshot.has_waiting_room() => Err(NoEndpoint::AllFull),
-            Err(why) => {
-                held.counters.count(Counted::None);
-                Err(why)
-            }
+        // It is counted when it has waited.
+        Err(NoEndpoint::AllFull) if snapshot.has_waiting_room() => Err(NoEndpoint::AllFull),
+        Err(why) => {
+            held.counters.count(Counted::None);
+            Err(why)
         }
-    })?;
-    // Cloned outside: whatever that does may call a cluster.
-    let service = services[lease.index()].clone();
-    Ok(Chosen { lease, service })
+    }
 }
 
 /// Takes a slot that was handed over.
@@ -123,7 +149,7 @@ pub(crate) fn bind<S: Clone + Send + 'static>(
     Ok(Chosen { lease, service })
 }
 
-/// The version that this thread decides on.
+/// The version that this thread decides on. The cluster lives, as for all that is done here.
 pub(crate) fn view<S: Clone + Send + 'static>(cluster: &impl Entrance<S>) -> Arc<LocalView> {
     with(cluster, |local: &mut Local<S>| Arc::clone(&local.held))
 }

@@ -1,19 +1,18 @@
 //! One call: where it has been, and whether it may go elsewhere.
 
-use std::any::Any;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use evenkeel_core::{
     Ask, NoEndpoint, PickContext, Priority, Receipt, Refused, ShedReason, Slot, Waiting,
 };
 
+use crate::alone::Alone;
 use crate::clock;
 use crate::counters::Counted;
 use crate::lease::CallLease;
-use crate::local::{self, Chosen, Entrance};
+use crate::local::{self, Chooses, Chosen, Entrance};
 use crate::settings::Settings;
-use crate::shared::Shared;
+use crate::shared::{Owner, Shared};
 use crate::trail::{Mark, Trail};
 use crate::view::LocalView;
 
@@ -35,32 +34,32 @@ pub(crate) fn first<S: Clone + Send + 'static>(
         key,
         ..PickContext::default()
     };
-    choose(cluster, &ctx, true, trail)
+    choose(&mut &*cluster, &ctx, true, trail)
 }
 
 #[inline]
 fn choose<S: Clone + Send + 'static>(
-    cluster: &impl Entrance<S>,
+    from: &mut impl Chooses<S>,
     ctx: &PickContext,
     is_first: bool,
     trail: Option<&Arc<Trail>>,
 ) -> Result<At<S>, NoEndpoint> {
     if let Some(trail) = trail {
-        return choose_traced(cluster, ctx, is_first, trail);
+        return choose_traced(from, ctx, is_first, trail);
     }
-    let chosen = local::choose(cluster, ctx, is_first, None)?;
+    let chosen = from.choose(ctx, is_first, None)?;
     Ok(begin(chosen, None))
 }
 
 #[cold]
 fn choose_traced<S: Clone + Send + 'static>(
-    cluster: &impl Entrance<S>,
+    from: &mut impl Chooses<S>,
     ctx: &PickContext,
     is_first: bool,
     trail: &Arc<Trail>,
 ) -> Result<At<S>, NoEndpoint> {
     let mut receipt = Receipt::default();
-    let chosen = local::choose(cluster, ctx, is_first, Some(&mut receipt));
+    let chosen = from.choose(ctx, is_first, Some(&mut receipt));
     let took = clock::now().since(ctx.now);
     match chosen {
         Ok(chosen) => {
@@ -69,7 +68,7 @@ fn choose_traced<S: Clone + Send + 'static>(
             Ok(begin(chosen, Some(mark)))
         }
         Err(why) => {
-            let view = Arc::clone(&local::view(cluster).view);
+            let view = Arc::clone(&from.view().view);
             // It may have changed since; then it is no receipt of this one.
             if view.snapshot.generation() == receipt.generation {
                 trail.push(view, receipt, ctx.now, took.0);
@@ -102,13 +101,20 @@ pub(crate) struct Session<S> {
     trail: Option<Arc<Trail>>,
     /// Why there is no other endpoint.
     nobody: Option<NoEndpoint>,
-    /// Has the cluster looked after for as long as the call takes.
-    _owner: Option<Arc<dyn Any + Send + Sync>>,
-    services: PhantomData<fn() -> S>,
+    owner: Ownership<S>,
+}
+
+/// Whether the cluster of a call lives.
+enum Ownership<S> {
+    /// It is looked after for as long as the call takes.
+    Held { _owner: Arc<Owner> },
+    /// It has ended, and so nobody looks after those who wait for it.
+    Ended(Box<Alone<S>>),
 }
 
 impl<S: Clone + Send + 'static> Session<S> {
-    pub(crate) fn new(cluster: Arc<LocalView>, asked: Asked) -> Self {
+    /// Of a call to a cluster, which has ended if there is no owner.
+    pub(crate) fn new(cluster: Arc<LocalView>, asked: Asked, owner: Option<Arc<Owner>>) -> Self {
         let Asked {
             key,
             priority,
@@ -118,28 +124,33 @@ impl<S: Clone + Send + 'static> Session<S> {
             key,
             ..PickContext::default()
         };
+        let owner = match owner {
+            Some(_owner) => Ownership::Held { _owner },
+            None => Ownership::Ended(Box::new(Alone::new(&cluster))),
+        };
         Self {
             cluster,
             ctx,
             priority,
             trail,
             nobody: None,
-            _owner: None,
-            services: PhantomData,
+            owner,
         }
     }
 
     /// Of a call that has been to its first endpoint.
-    pub(crate) fn resume(lease: &CallLease, asked: Asked) -> Self {
-        let mut session = Self::new(Arc::clone(lease.cluster()), asked);
+    pub(crate) fn resume(lease: &CallLease, asked: Asked, owner: Option<Arc<Owner>>) -> Self {
+        let mut session = Self::new(Arc::clone(lease.cluster()), asked, owner);
         session.note(lease);
         session
     }
 
-    /// Has the cluster looked after until the call has ended.
-    pub(crate) fn owned_by(mut self, owner: Arc<dyn Any + Send + Sync>) -> Self {
-        self._owner = Some(owner);
-        self
+    /// The version that it decides on.
+    fn view(&self) -> Arc<LocalView> {
+        match &self.owner {
+            Ownership::Held { .. } => local::view::<S>(&*self.cluster),
+            Ownership::Ended(alone) => alone.view(),
+        }
     }
 
     fn shared(&self) -> &Shared {
@@ -151,8 +162,8 @@ impl<S: Clone + Send + 'static> Session<S> {
     }
 
     /// Whether it waits when all endpoints are full.
-    pub(crate) fn has_queue(&self) -> bool {
-        self.settings().queue.is_some()
+    fn has_queue(&self) -> bool {
+        self.settings().queue.is_some() && matches!(self.owner, Ownership::Held { .. })
     }
 
     /// Chooses the first endpoint.
@@ -175,7 +186,7 @@ impl<S: Clone + Send + 'static> Session<S> {
     /// The budget comes first: a choice that is not carried out would upset the strategy's order. A choice that
     /// finds nobody is not paid for.
     pub(crate) fn another(&mut self) -> Option<At<S>> {
-        let view = local::view::<S>(&*self.cluster);
+        let view = self.view();
         if self.tries() >= view.view.retry().attempts {
             return None;
         }
@@ -264,21 +275,21 @@ impl<S: Clone + Send + 'static> Session<S> {
 
     /// Counts that it was turned away.
     pub(crate) fn shed(&self) {
-        local::view::<S>(&*self.cluster)
-            .counters
-            .count(Counted::Shed);
+        self.view().counters.count(Counted::Shed);
     }
 
     /// Counts a second try beside a slow first one.
     pub(crate) fn hedged(&self) {
-        local::view::<S>(&*self.cluster)
-            .counters
-            .count(Counted::Hedge);
+        self.view().counters.count(Counted::Hedge);
     }
 
     fn choose(&mut self, is_first: bool) -> Result<At<S>, NoEndpoint> {
         self.ctx.now = clock::now();
-        let at = choose(&*self.cluster, &self.ctx, is_first, self.trail.as_ref())?;
+        let (ctx, trail) = (&self.ctx, self.trail.as_ref());
+        let at = match &mut self.owner {
+            Ownership::Held { .. } => choose(&mut &*self.cluster, ctx, is_first, trail)?,
+            Ownership::Ended(alone) => choose(&mut **alone, ctx, is_first, trail)?,
+        };
         self.note(&at.lease);
         Ok(at)
     }

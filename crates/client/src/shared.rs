@@ -1,9 +1,10 @@
 //! What everybody who calls a cluster shares, whatever its services are.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use evenkeel_core::health::AttemptTotals;
@@ -35,7 +36,12 @@ pub(crate) struct Shared {
     ended: AtomicBool,
     registry: Mutex<Registry>,
     bell: Bell,
+    /// The cluster itself.
+    owner: OnceLock<Weak<Owner>>,
 }
+
+/// What a cluster lives by: it ends when nobody has it any more.
+pub(crate) type Owner = dyn Any + Send + Sync;
 
 /// The counters that threads registered.
 #[derive(Debug, Default)]
@@ -67,6 +73,7 @@ impl Shared {
             ended: AtomicBool::new(false),
             registry: Mutex::default(),
             bell: Bell::default(),
+            owner: OnceLock::new(),
             settings,
         }
     }
@@ -124,6 +131,16 @@ impl Shared {
     /// Waits until somebody rings, at most so long.
     pub(crate) fn wait(&self, most: Duration) {
         self.bell.wait(most);
+    }
+
+    /// Says whose this is, once.
+    pub(crate) fn set_owner(&self, owner: Weak<Owner>) {
+        let _ = self.owner.set(owner);
+    }
+
+    /// The cluster, if it has not ended: looked after for as long as this is held.
+    pub(crate) fn owner(&self) -> Option<Arc<Owner>> {
+        self.owner.get()?.upgrade()
     }
 
     /// Says that nobody calls it any more.

@@ -61,9 +61,9 @@ impl<C: Connect> Cluster<C> {
             priority,
             trail: Trail::of(&self.inner.shared, || None),
         };
-        let session = Session::new(local, asked);
+        let owner = Arc::clone(&self.inner);
         Tries {
-            session: session.owned_by(Arc::clone(&self.inner) as Arc<_>),
+            session: Session::new(local, asked, Some(owner)),
         }
     }
 }

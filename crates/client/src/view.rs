@@ -49,6 +49,11 @@ impl<S: Clone> Version<S> {
     pub(crate) fn services(&self) -> Vec<S> {
         unpoisoned(self.services.lock()).to_vec()
     }
+
+    /// The service of one endpoint, by its place.
+    pub(crate) fn service(&self, index: usize) -> S {
+        unpoisoned(self.services.lock())[index].clone()
+    }
 }
 
 /// A version as one thread holds it. Leases hold it too, so that threads that call at the same time count no

@@ -24,6 +24,8 @@ pub(crate) enum Manner {
     Refuses,
     /// Answers once there is a permit.
     Waits(Arc<Semaphore>),
+    /// Fails once there is a permit.
+    FailsLate(Arc<Semaphore>),
     /// Panics.
     Panics,
 }
@@ -37,6 +39,7 @@ struct Inner {
     manners: Mutex<BTreeMap<String, Manner>>,
     calls: Mutex<BTreeMap<String, u64>>,
     cloned: AtomicU64,
+    retired: AtomicU64,
 }
 
 impl Endpoints {
@@ -58,6 +61,16 @@ impl Endpoints {
             .unwrap_or(0)
     }
 
+    /// How often services were cloned.
+    pub(crate) fn cloned(&self) -> u64 {
+        self.0.cloned.load(Ordering::Relaxed)
+    }
+
+    /// How often it was heard that an endpoint has left, or its cluster has ended.
+    pub(crate) fn retired(&self) -> u64 {
+        self.0.retired.load(Ordering::Relaxed)
+    }
+
     fn manner(&self, id: &str) -> Manner {
         let manners = self.0.manners.lock().expect("whole");
         manners.get(id).cloned().unwrap_or(Manner::Answers)
@@ -72,6 +85,10 @@ impl Connect for Endpoints {
             id: endpoint.id().to_owned(),
             all: self.clone(),
         }
+    }
+
+    fn retire(&self, _: &One) {
+        self.0.retired.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -121,6 +138,10 @@ impl Service<u64> for One {
                 Manner::Waits(gate) => {
                     gate.acquire().await.expect("open").forget();
                     Ok(id)
+                }
+                Manner::FailsLate(gate) => {
+                    gate.acquire().await.expect("open").forget();
+                    Err("failed".into())
                 }
                 Manner::Panics => panic!("a panic of the test"),
             }

@@ -7,6 +7,7 @@ mod endpoints;
 mod examples;
 mod faults;
 mod http;
+mod outlived;
 mod queue;
 mod registry;
 mod retries;

@@ -11,7 +11,7 @@ use crate::endpoints::{Endpoints, Manner, in_flight, listed};
 
 /// Every call may be repeated.
 #[derive(Clone, Copy, Debug)]
-struct Repeats;
+pub(crate) struct Repeats;
 
 impl Rules<u64, String, BoxError> for Repeats {
     type Answer = String;
