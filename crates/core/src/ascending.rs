@@ -1,45 +1,51 @@
-//! A sorted map that is asked for one key after the other.
+//! Entries in the order of their keys that are asked for one key after the other.
 
-use std::collections::{BTreeMap, btree_map};
-use std::iter::Peekable;
-use std::sync::Arc;
-
-/// What a map holds, for keys that are asked for in their order: one walk through it, where a search for each would
-/// compare a dozen strings.
+/// What a sorted map or list holds, for keys that are asked for in their order: one walk through it, where a search for
+/// each would compare a dozen strings.
 ///
 /// # Examples
 ///
 /// ```
 /// use evenkeel_core::Ascending;
 ///
-/// let map = [("a", 1), ("c", 3)].map(|(key, value)| (key.into(), value));
-/// let mut values = Ascending::new(map.into());
+/// let mut values = Ascending::new([("a", 1), ("c", 3)]);
 /// assert_eq!((values.take("b"), values.take("c")), (None, Some(3)));
 /// ```
 #[derive(Debug)]
-pub struct Ascending<V> {
-    rest: Peekable<btree_map::IntoIter<Arc<str>, V>>,
+pub struct Ascending<I: Iterator> {
+    next: Option<I::Item>,
+    rest: I,
 }
 
-impl<V> Ascending<V> {
-    /// All that the map holds.
+impl<K: AsRef<str>, V, I: Iterator<Item = (K, V)>> Ascending<I> {
+    /// All of these, each key once and in their order.
     #[must_use]
-    pub fn new(map: BTreeMap<Arc<str>, V>) -> Self {
-        Self {
-            rest: map.into_iter().peekable(),
-        }
+    pub fn new(entries: impl IntoIterator<IntoIter = I>) -> Self {
+        let mut rest = entries.into_iter();
+        let next = rest.next();
+        Self { next, rest }
     }
 
-    /// What is held of a key; none too when a later one was asked for before. O(1) over all keys.
+    /// What is held of a key; none too when it or a later one was asked for before. O(1) over all keys.
     pub fn take(&mut self, key: &str) -> Option<V> {
-        while self.rest.next_if(|(known, _)| **known < *key).is_some() {}
-        let found = self.rest.next_if(|(known, _)| **known == *key);
-        found.map(|(_, value)| value)
+        while self
+            .next
+            .as_ref()
+            .is_some_and(|(known, _)| known.as_ref() < key)
+        {
+            self.next = self.rest.next();
+        }
+        let (_, value) = self.next.take_if(|(known, _)| known.as_ref() == key)?;
+        self.next = self.rest.next();
+        Some(value)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;

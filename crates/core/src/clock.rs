@@ -54,6 +54,12 @@ impl From<Duration> for Nanos {
     }
 }
 
+impl From<Nanos> for Duration {
+    fn from(span: Nanos) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
 impl Add for Nanos {
     type Output = Self;
 
@@ -76,5 +82,6 @@ mod tests {
     fn the_longest_spans_are_as_long_as_can_be() {
         assert_eq!(Nanos::from(Duration::from_micros(3)), Nanos(3_000));
         assert_eq!(Nanos::from(Duration::MAX), Nanos(u64::MAX));
+        assert_eq!(Duration::from(Nanos(3_000)), Duration::from_micros(3));
     }
 }

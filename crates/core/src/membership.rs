@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use crate::ascending::Ascending;
 use crate::assembly::{assemble, median};
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
@@ -454,10 +455,9 @@ impl Membership {
         conditions: impl Iterator<Item = (&'c str, Condition, u16)>,
     ) -> bool {
         let mut changed = false;
-        let mut members = self.members.iter_mut().peekable();
+        let mut members = Ascending::new(&mut self.members);
         for (id, condition, warmth) in conditions {
-            while members.next_if(|(known, _)| ***known < *id).is_some() {}
-            if let Some((_, member)) = members.next_if(|(known, _)| ***known == *id) {
+            if let Some(member) = members.take(id) {
                 changed |= member.set_condition(condition, warmth);
             }
         }
