@@ -3,11 +3,11 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use evenkeel_core::{FailurePoint, NoEndpoint, Refused, Repeatable, ShedReason};
 use tower_service::Service;
 
-use crate::clock::duration;
 use crate::error::{BoxError, Error};
 use crate::lease::CallLease;
 use crate::race::Race;
@@ -203,7 +203,7 @@ async fn wait<S: Clone + Send + 'static>(session: &mut Session<S>) -> Result<At<
     };
     let queue = session.settings().queue;
     let most = queue.map_or(evenkeel_core::Nanos(0), |queue| queue.timeout);
-    let mut late = Box::pin(tokio::time::sleep(duration(most)));
+    let mut late = Box::pin(tokio::time::sleep(Duration::from(most)));
     loop {
         // A slot may have opened before anybody saw that somebody waits.
         match session.look_again() {

@@ -3,12 +3,12 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use evenkeel_core::Outcome;
 use tokio::time::Sleep;
 use tower_service::Service;
 
-use crate::clock::duration;
 use crate::lease::CallLease;
 use crate::long::{Boxed, LATE, Sent};
 use crate::rules::Rules;
@@ -60,7 +60,7 @@ where
         let mut race = Self {
             runners: Vec::with_capacity(2),
             kept,
-            hedge: hedge.map(|after| Box::pin(tokio::time::sleep(duration(after)))),
+            hedge: hedge.map(|after| Box::pin(tokio::time::sleep(Duration::from(after)))),
         };
         race.start(session, at, call);
         race
@@ -69,7 +69,7 @@ where
     fn start(&mut self, session: &Session<S>, at: At<S>, call: Req) {
         let At { mut service, lease } = at;
         let most = session.settings().retry.per_try_timeout;
-        let late = most.map(|most| Box::pin(tokio::time::sleep(duration(most))));
+        let late = most.map(|most| Box::pin(tokio::time::sleep(Duration::from(most))));
         let future = Box::pin(async move {
             match poll_fn(|cx| service.poll_ready(cx)).await {
                 Ok(()) => (service.call(call).await, None),

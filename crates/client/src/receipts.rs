@@ -8,11 +8,12 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use evenkeel_core::{Nanos, Outcome as Ending, unpoisoned};
 use evenkeel_receipts::{DecisionLine, Outcome, Sample, SnapshotLine, rfc3339};
 
-use crate::clock::{duration, time_of_day};
+use crate::clock::time_of_day;
 use crate::observe::{Decided, Decision, Observe};
 
 /// How many lines a second are written that the sample did not choose.
@@ -160,7 +161,7 @@ impl<W: Write> Inside<W> {
             line.write(&mut self.line);
             self.line.push(b'\n');
         }
-        let time = rfc3339(today - duration(now.since(decision.chosen_at)));
+        let time = rfc3339(today - Duration::from(now.since(decision.chosen_at)));
         let took = decision.ended_at.unwrap_or(now).since(decision.chosen_at);
         let line = DecisionLine {
             time: &time,

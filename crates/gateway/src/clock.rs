@@ -1,6 +1,6 @@
 //! The one place where the gateway reads the time: a clock to decide by, and the time of day to tell.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use evenkeel_core::Nanos;
 
@@ -27,7 +27,7 @@ impl Clock {
         let start = Instant::now();
         Self {
             // What another process counted began after the system's own count.
-            origin: start.checked_sub(duration(now)).unwrap_or(start),
+            origin: start.checked_sub(now.into()).unwrap_or(start),
         }
     }
 
@@ -44,9 +44,4 @@ impl Clock {
 #[must_use]
 pub fn time_of_day() -> SystemTime {
     SystemTime::now()
-}
-
-/// A span as the runtime's timers take it.
-pub(crate) fn duration(span: Nanos) -> Duration {
-    Duration::from_nanos(span.0)
 }

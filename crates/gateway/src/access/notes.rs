@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_core::{Nanos, Priority};
 use evenkeel_http1::{ProxyError, RequestHead};
 
 use super::AccessWriter;
 use super::line::{Asked, Attempt, Line, Source};
-use crate::clock::{duration, time_of_day};
+use crate::clock::time_of_day;
 use crate::span::{Context, Parent, SpanWriter, trace_digits};
 
 /// The status of a request whose client left before it got one; no answer has it, and log readers
@@ -234,7 +235,7 @@ impl Notes {
             attempt.first_byte.map(|span| since + span)
         });
         Line {
-            time: time_of_day() - duration(total),
+            time: time_of_day() - Duration::from(total),
             started,
             request_id: ending.request_id,
             listener: ending.listener,

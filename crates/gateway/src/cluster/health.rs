@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use evenkeel_config as config;
 use evenkeel_core::health::{
@@ -16,7 +16,7 @@ use super::durations::Histogram;
 use super::record::Cluster;
 use super::site::Site;
 use super::state::State;
-use crate::clock::{Clock, duration, time_of_day};
+use crate::clock::{Clock, time_of_day};
 use crate::event::{Event, EventKind};
 use crate::handover::Counts;
 
@@ -166,7 +166,7 @@ impl HealthState {
     }
 
     fn time_of(&self, at: Nanos) -> SystemTime {
-        time_of_day() + duration(at.since(self.clock.now()))
+        time_of_day() + Duration::from(at.since(self.clock.now()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_core::{Nanos, Outcome as Ending, Receipt};
 use evenkeel_http1::RequestHead;
@@ -10,7 +11,7 @@ use evenkeel_receipts::{DecisionLine, Outcome};
 use super::receipts::{Kept, Receipts};
 use super::trail::Tried;
 use super::watch::Watch;
-use crate::clock::{duration, time_of_day};
+use crate::clock::time_of_day;
 use crate::cluster::View;
 use crate::log::{Heading, LineWriter};
 use evenkeel_receipts::rfc3339;
@@ -110,7 +111,7 @@ impl Recorder {
         let mut all = Vec::with_capacity(tries.len());
         for tried in tries {
             let view = &tried.view.view;
-            let time = rfc3339(today - duration(now.since(tried.chosen_at)));
+            let time = rfc3339(today - Duration::from(now.since(tried.chosen_at)));
             line.clear();
             write(&mut line, tried, request_id, &time, now);
             self.log(view, &line);

@@ -10,6 +10,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use evenkeel_core::{Nanos, Outcome};
 use evenkeel_http1::ProxyError;
@@ -22,7 +23,6 @@ use super::relay::{Failure, Finished};
 use super::request::Request;
 use super::retry::Point;
 use super::tries::{Tries, Try};
-use crate::clock::duration;
 use crate::cluster::Policies;
 use crate::upstream::{Carrier, Dial, LocalEndpoint, Silence};
 use crate::worker::Worker;
@@ -133,7 +133,7 @@ impl<'t, 'v> Second<'t, 'v> {
             tries,
             policies: first.policies(),
             dial: client.dial(first.policies()),
-            delay: Box::pin(tokio::time::sleep(duration(after))),
+            delay: Box::pin(tokio::time::sleep(Duration::from(after))),
             copy: Some(copy),
             scout: None,
             found: None,

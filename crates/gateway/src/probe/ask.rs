@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use evenkeel_config::{HealthCheck, Probe};
 use evenkeel_core::Nanos;
@@ -13,7 +14,6 @@ use tokio::io::AsyncWriteExt as _;
 use super::http2::Whom;
 use super::wire::{Secured, Wire, open};
 use super::{grpc, http, http2};
-use crate::clock::duration;
 use crate::cluster::Target;
 use crate::lifecycle::Shared;
 use crate::tls::{ClientTls, Speaks};
@@ -64,7 +64,7 @@ pub(super) async fn asked(
     let began = shared.clock.now();
     let seen = within(timeout, shared, asking).await;
     let took = shared.clock.now().since(began);
-    let late = || format!("no answer within {:?}", duration(timeout));
+    let late = || format!("no answer within {:?}", Duration::from(timeout));
     Some(Asked {
         seen: seen.unwrap_or_else(|| Err(late())),
         took,
@@ -79,7 +79,7 @@ async fn within<T>(timeout: Nanos, shared: &Shared, asking: impl Future<Output =
     let mut asking = pin!(asking);
     let mut deadline = shared.clock.now() + timeout;
     let last = deadline + timeout;
-    let mut sleep = pin!(tokio::time::sleep(duration(timeout)));
+    let mut sleep = pin!(tokio::time::sleep(Duration::from(timeout)));
     std::future::poll_fn(|cx| {
         loop {
             if let Poll::Ready(done) = asking.as_mut().poll(cx) {
@@ -94,7 +94,7 @@ async fn within<T>(timeout: Nanos, shared: &Shared, asking: impl Future<Output =
                 return Poll::Ready(None);
             }
             deadline = (now + late).min(last);
-            let more = duration(deadline.since(now));
+            let more = Duration::from(deadline.since(now));
             sleep.set(tokio::time::sleep(more));
         }
     })

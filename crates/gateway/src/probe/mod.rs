@@ -15,11 +15,11 @@ mod watched;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use tokio::sync::mpsc;
 
-use crate::clock::duration;
 use crate::lifecycle::Shared;
 pub(crate) use http::call;
 use rounds::Ended;
@@ -57,7 +57,7 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
         batch.clear();
         let pause = Nanos(next.since(shared.clock.now()).0.max(PAUSE_MIN.0));
         tokio::select! {
-            () = tokio::time::sleep(duration(pause)) => {}
+            () = tokio::time::sleep(Duration::from(pause)) => {}
             () = shared.site.bell().notified() => {}
             _ = ended.recv_many(&mut batch, BATCH) => {}
         }

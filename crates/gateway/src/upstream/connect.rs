@@ -3,12 +3,12 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_core::Nanos;
 use evenkeel_http1::ProxyError;
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::clock::duration;
 use crate::cluster::{Place, Target};
 use crate::descriptors::{Descriptors, Held, Side};
 use crate::stream::Stream;
@@ -108,7 +108,7 @@ pub(super) async fn connect(
             Some(tls) => Box::pin(secure(stream, tls, target, &dial.buffers)).await,
         }
     };
-    let stream = tokio::time::timeout(duration(dial.timeout), opening)
+    let stream = tokio::time::timeout(Duration::from(dial.timeout), opening)
         .await
         .map_err(|_| ConnectError::Timeout)?
         .map_err(|error| match error {

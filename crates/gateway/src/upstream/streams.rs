@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_core::Nanos;
@@ -11,7 +12,6 @@ use h2::client::{Builder, SendRequest};
 use tokio::sync::Mutex;
 
 use super::connect::{ConnectError, Connected, Dial, connect};
-use crate::clock::duration;
 use crate::cluster::Target;
 use crate::descriptors::Descriptors;
 use crate::http2::{CONNECTION_WINDOW, Outgoing, SEND_BUFFER, STREAM_WINDOW, Ticket};
@@ -79,7 +79,7 @@ impl SharedConnections {
             let refused = || ConnectError::Io(std::io::ErrorKind::ConnectionReset.into());
             self.take(is_secured).ok_or_else(refused)
         };
-        let opened = tokio::time::timeout(duration(dial.timeout), opening).await;
+        let opened = tokio::time::timeout(Duration::from(dial.timeout), opening).await;
         opened.map_err(|_| ConnectError::Timeout)?
     }
 

@@ -10,7 +10,6 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use super::alarm::TICK;
 use super::{Entry, Worker};
-use crate::clock::duration;
 use crate::lifecycle::{Plan, Shared};
 use crate::listener::{self, Acceptor, BoundSocket, Door, DoorBell};
 
@@ -230,7 +229,7 @@ async fn drain(worker: &Worker, accepting: Vec<Accepting>, leave: Leave) {
 
 /// The worker's pulse: deadlines, and now and then what has gone stale.
 async fn tick(worker: Rc<Worker>) {
-    let mut interval = tokio::time::interval(duration(TICK));
+    let mut interval = tokio::time::interval(Duration::from(TICK));
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for count in 0u32.. {
         interval.tick().await;
