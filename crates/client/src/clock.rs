@@ -1,7 +1,7 @@
 //! The one place where the library reads the time.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use evenkeel_core::Nanos;
 
@@ -15,11 +15,6 @@ pub(crate) fn now() -> Nanos {
     let since = ORIGIN.get_or_init(Instant::now).elapsed();
     // Without the 128 bits of `Duration::as_nanos`: twice for each call.
     Nanos(since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos()))
-}
-
-/// A span as timers take it.
-pub(crate) fn duration(span: Nanos) -> Duration {
-    Duration::from_nanos(span.0)
 }
 
 /// The time of day, for people to read: nothing is decided by it.

@@ -71,7 +71,7 @@ mod sources {
         /// the least that a gateway takes.
         pub refresh: Duration,
         /// A list that loses more than this share, from 0 to 1, is believed when it is read a second time, a refresh
-        /// later.
+        /// later; one that has as many endpoints, though others, a second later.
         pub max_drop: f64,
         /// Hears of what goes wrong.
         pub on_trouble: fn(&Trouble<'_>),
@@ -125,7 +125,7 @@ mod sources {
             let refresh = Nanos::from(how.refresh).max(REFRESH_MIN);
             let seed = self.inner.shared.id ^ clock::now().0;
             let mut source = Following::new(source, refresh, seed);
-            let mut guard = Guard::new(how.max_drop, clock::duration(refresh));
+            let mut guard = Guard::new(how.max_drop, refresh.into());
             async move {
                 loop {
                     let said = source.next(clock::now).await;
@@ -148,12 +148,17 @@ mod sources {
                         Verdict::Taken => {
                             let _ = Self { inner }.set_endpoints(guard.good().to_vec());
                         }
-                        Verdict::Held { loss, is_new } if is_new => {
-                            source.was_held(clock::now());
-                            let (lost, of) = (loss.lost, loss.of);
-                            (how.on_trouble)(&Trouble::Held { lost, of });
+                        Verdict::Held {
+                            loss,
+                            is_new,
+                            after,
+                        } => {
+                            source.was_held(clock::now() + after);
+                            if is_new {
+                                let (lost, of) = (loss.lost, loss.of);
+                                (how.on_trouble)(&Trouble::Held { lost, of });
+                            }
                         }
-                        Verdict::Held { .. } => {}
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_core::{Endpoint, Nanos};
+use evenkeel_core::{Ascending, Endpoint, Nanos};
 
 /// How much later a list that has moved must still say the same: as long as an answer of DNS lives at least.
 const MOVED_AFTER: Nanos = Nanos::from_secs(1);
@@ -51,6 +51,8 @@ pub enum Verdict {
         loss: Loss,
         /// Whether it is another one than was held before.
         is_new: bool,
+        /// How much later it is believed if it is read again: when its source is to be asked.
+        after: Nanos,
     },
 }
 
@@ -110,22 +112,20 @@ impl Guard {
         } else {
             self.refresh
         };
-        match &mut self.held {
-            Some(held) if held.lost == lost => {
-                if now >= held.since + after {
-                    self.set_good(list);
-                    return Verdict::Taken;
-                }
-                held.list = list;
-                let is_new = false;
-                Verdict::Held { loss, is_new }
-            }
-            held => {
-                let since = now;
-                *held = Some(Held { list, lost, since });
-                let is_new = true;
-                Verdict::Held { loss, is_new }
-            }
+        let same = self.held.take().filter(|held| held.lost == lost);
+        let is_new = same.is_none();
+        let since = same.map_or(now, |held| held.since);
+        let believed = since + after;
+        if !is_new && now >= believed {
+            self.set_good(list);
+            return Verdict::Taken;
+        }
+        self.held = Some(Held { list, lost, since });
+        let after = believed.since(now);
+        Verdict::Held {
+            loss,
+            is_new,
+            after,
         }
     }
 
@@ -143,23 +143,18 @@ impl Guard {
     }
 }
 
-/// The ids of `before` that are not in `after`. O(n) where both are in the order of their ids, as listings are.
+/// The ids of `before`, each of which it has once, that are not in `after`. O(n) where both are in the order of their ids, as listings are.
 #[must_use]
 pub fn gone(before: &[Endpoint], after: &[Endpoint]) -> Vec<Arc<str>> {
     let is_sorted = |list: &[Endpoint]| list.is_sorted_by_key(Endpoint::id);
-    let mut others: Vec<&str> = after.iter().map(Endpoint::id).collect();
-    if !is_sorted(before) || !is_sorted(after) {
-        others.sort_unstable();
-        let is_gone = |endpoint: &&Endpoint| others.binary_search(&endpoint.id()).is_err();
-        let missing = before.iter().filter(is_gone);
+    let ids = after.iter().map(Endpoint::id);
+    if is_sorted(before) && is_sorted(after) {
+        let mut others = Ascending::new(ids.map(|id| (id, ())));
+        let missing = before.iter().filter(|it| others.take(it.id()).is_none());
         return missing.map(Endpoint::shared_id).collect();
     }
-    let mut others = others.into_iter().peekable();
-    let is_gone = |endpoint: &&Endpoint| {
-        while others.next_if(|other| *other < endpoint.id()).is_some() {}
-        others.peek() != Some(&endpoint.id())
-    };
-    let missing = before.iter().filter(is_gone);
+    let others: BTreeSet<&str> = ids.collect();
+    let missing = before.iter().filter(|it| !others.contains(it.id()));
     missing.map(Endpoint::shared_id).collect()
 }
 
@@ -184,19 +179,22 @@ mod tests {
         guard
     }
 
-    fn held(lost: usize, of: usize, is_new: bool) -> Verdict {
-        let loss = Loss { lost, of };
-        Verdict::Held { loss, is_new }
+    fn held(lost: usize, of: usize, is_new: bool, after_ms: u64) -> Verdict {
+        Verdict::Held {
+            loss: Loss { lost, of },
+            is_new,
+            after: Nanos::from_millis(after_ms),
+        }
     }
 
     #[test]
     fn half_may_go_at_once_and_more_may_not() {
         let mut guard = guard(&[1, 2, 3, 4]);
-        assert_eq!(guard.offer(list(&[4]), Nanos(1)), held(3, 4, true));
+        assert_eq!(guard.offer(list(&[4]), Nanos(1)), held(3, 4, true, 30_000));
         assert_eq!(guard.good().len(), 4);
         assert_eq!(guard.offer(list(&[3, 4]), Nanos(2)), Verdict::Taken);
         assert_eq!(guard.held(), None);
-        assert_eq!(guard.offer(list(&[]), Nanos(3)), held(2, 2, true));
+        assert_eq!(guard.offer(list(&[]), Nanos(3)), held(2, 2, true, 30_000));
     }
 
     #[test]
@@ -204,11 +202,11 @@ mod tests {
         let mut guard = guard(&[1, 2, 3]);
         assert_eq!(
             guard.offer(list(&[]), Nanos::from_secs(1)),
-            held(3, 3, true)
+            held(3, 3, true, 30_000)
         );
         assert_eq!(
             guard.offer(list(&[]), Nanos::from_secs(30)),
-            held(3, 3, false)
+            held(3, 3, false, 1_000)
         );
         assert_eq!(guard.offer(list(&[]), Nanos::from_secs(31)), Verdict::Taken);
         assert!(guard.good().is_empty());
@@ -218,13 +216,16 @@ mod tests {
     #[test]
     fn a_move_is_believed_a_second_later() {
         let mut guard = guard(&[1, 2]);
-        assert_eq!(guard.offer(list(&[3, 4]), Nanos(0)), held(2, 2, true));
+        assert_eq!(
+            guard.offer(list(&[3, 4]), Nanos(0)),
+            held(2, 2, true, 1_000)
+        );
         let soon = Nanos::from_millis(999);
-        assert_eq!(guard.offer(list(&[3, 4]), soon), held(2, 2, false));
+        assert_eq!(guard.offer(list(&[3, 4]), soon), held(2, 2, false, 1));
         // Smaller again: that is no move.
         assert_eq!(
             guard.offer(list(&[3]), Nanos::from_secs(1)),
-            held(2, 2, false)
+            held(2, 2, false, 29_000)
         );
         assert_eq!(
             guard.offer(list(&[3, 4]), Nanos::from_secs(1)),
@@ -235,10 +236,10 @@ mod tests {
     #[test]
     fn another_loss_begins_anew_and_others_that_join_do_not_matter() {
         let mut guard = guard(&[1, 2, 3]);
-        assert_eq!(guard.offer(list(&[]), Nanos(0)), held(3, 3, true));
+        assert_eq!(guard.offer(list(&[]), Nanos(0)), held(3, 3, true, 30_000));
         let late = Nanos::from_secs(60);
-        assert_eq!(guard.offer(list(&[1]), late), held(2, 3, true));
-        assert_eq!(guard.offer(list(&[1, 9]), late), held(2, 3, false));
+        assert_eq!(guard.offer(list(&[1]), late), held(2, 3, true, 30_000));
+        assert_eq!(guard.offer(list(&[1, 9]), late), held(2, 3, false, 30_000));
         let later = Nanos::from_secs(90);
         assert_eq!(guard.offer(list(&[1, 9]), later), Verdict::Taken);
         assert_eq!(guard.good().len(), 2);

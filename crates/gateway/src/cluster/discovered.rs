@@ -83,8 +83,12 @@ pub(crate) enum Offered {
         /// The source was in trouble before.
         is_back: bool,
     },
-    /// It loses too much.
-    Held { loss: Loss, is_new: bool },
+    /// It loses too much, and is taken if it is said again so much later.
+    Held {
+        loss: Loss,
+        is_new: bool,
+        after: Nanos,
+    },
     /// The cluster asks another source by now.
     Stale,
 }
@@ -192,9 +196,17 @@ impl Cluster {
         let trouble = discovered.trouble.take();
         let is_back = trouble.is_some_and(|trouble| trouble.is_told);
         let offered = match discovered.guard.offer(listing.endpoints, now) {
-            Verdict::Held { loss, is_new } => {
+            Verdict::Held {
+                loss,
+                is_new,
+                after,
+            } => {
                 discovered.held_names = names;
-                Offered::Held { loss, is_new }
+                Offered::Held {
+                    loss,
+                    is_new,
+                    after,
+                }
             }
             Verdict::Taken => {
                 discovered.confirmed = now;

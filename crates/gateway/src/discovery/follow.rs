@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use evenkeel_config::{Address, Discovery, parse_address};
 use evenkeel_core::{Endpoint, Nanos};
-use evenkeel_discovery::{Backoff, Following, Heard, Listing, Source};
-use tokio::time::{sleep, timeout};
+use evenkeel_discovery::{Following, Heard, Listing, Source};
+use tokio::time::timeout;
 
 use super::tell::{tell_lost, tell_offered};
 use crate::cluster::{Cluster, Offered};
@@ -23,42 +23,23 @@ pub(super) async fn follow(
 ) {
     let seed = shared.seed ^ place.rotate_left(32);
     let clock = || shared.clock.now();
-    let mut source = Following::new(
-        made(&shared, &cluster, &from).await,
-        Nanos::from(from.refresh),
-        seed,
-    );
+    let mut source = Following::configured(&from.source, Nanos::from(from.refresh), seed);
     loop {
         match source.next(clock).await {
             Ok(Heard { listing, is_check }) => {
                 let offered = take_in(&shared, &cluster, &from, listing).await;
-                let (is_new, is_held) = match &offered {
-                    Offered::Taken { is_new, .. } => (*is_new, false),
-                    Offered::Held { is_new, .. } => (*is_new, *is_new),
-                    Offered::Stale => (false, false),
+                let is_new = match &offered {
+                    Offered::Taken { is_new, .. } | Offered::Held { is_new, .. } => *is_new,
+                    Offered::Stale => false,
                 };
                 if is_check && is_new {
                     cluster.note_disagreement();
                 }
-                if is_held {
-                    source.was_held(clock());
+                if let Offered::Held { after, .. } = offered {
+                    source.was_held(clock() + after);
                 }
             }
             Err(error) => tell_lost(&shared, &cluster, &from, &error),
-        }
-    }
-}
-
-/// The source of a configuration, as soon as the system names somebody who could be asked.
-async fn made(shared: &Arc<Shared>, cluster: &Arc<Cluster>, from: &Discovery) -> Source {
-    let mut backoff = Backoff::new(shared.seed);
-    loop {
-        match Source::new(&from.source) {
-            Ok(source) => return source,
-            Err(error) => {
-                tell_lost(shared, cluster, from, &error);
-                sleep(backoff.wait()).await;
-            }
         }
     }
 }

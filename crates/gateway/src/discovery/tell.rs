@@ -1,6 +1,7 @@
 //! What operators hear of sources: lines in the log, and events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_config::Discovery;
 use evenkeel_discovery::{Fault, Loss, SourceError};
@@ -42,8 +43,12 @@ pub(super) fn tell_offered(
             let gone = format!("{source} no longer has it");
             tell_members(shared, cluster, went, "removed", &gone);
         }
-        Offered::Held { loss, is_new: true } => {
-            let said = held(*loss, from);
+        Offered::Held {
+            loss,
+            is_new: true,
+            after,
+        } => {
+            let said = held(*loss, Duration::from(*after), from);
             tracing::warn!(cluster = cluster.name(), %source, "a list is held: {said}");
             tell(shared, cluster, EventKind::Discovery, "held", said);
         }
@@ -79,12 +84,12 @@ pub(super) fn tell_lost(shared: &Shared, cluster: &Cluster, from: &Discovery, er
     }
 }
 
-fn held(loss: Loss, from: &Discovery) -> String {
+fn held(loss: Loss, after: Duration, from: &Discovery) -> String {
     let Loss { lost, of } = loss;
-    let (most, refresh) = (from.max_drop, from.refresh);
+    let most = from.max_drop;
     format!(
         "it loses {lost} of {of} endpoints, more than max_drop = {most} allows at once; it is taken when a \
-         read {refresh:?} later says the same, or by POST /api/v1/clusters/{{cluster}}/discovery/accept"
+         read {after:?} later says the same, or by POST /api/v1/clusters/{{cluster}}/discovery/accept"
     )
 }
 

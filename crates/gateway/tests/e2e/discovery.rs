@@ -174,6 +174,31 @@ fn a_list_that_loses_too_much_is_held() {
     assert!(held(&patient).is_none() && held(&hasty).is_none());
 }
 
+/// As many endpoints under other ids have moved: that is believed by a second read a second later, which is not left to a
+/// refresh that is far away; and no change was missed by it.
+#[test]
+fn a_list_that_has_moved_is_read_again_soon() {
+    let folder = Folder::new();
+    let a = Upstream::ok("a");
+    let path = folder.path("list.toml");
+    put(&path, &[("a", &a), ("b", &a)]);
+    let gateway = gateway(Discovery {
+        refresh: Duration::from_secs(600),
+        ..source(&path)
+    });
+    let report = || gateway.cluster().discovery().expect("a source");
+    put(&path, &[("c", &a), ("d", &a)]);
+    eventually("a second read agrees", || ids(&gateway) == ["c", "d"]);
+    assert!(report().held.is_none() && report().disagreements == 0);
+    let (events, _) = gateway.control().events().subscribe_with_recent();
+    let told = events.iter().find(|event| event.cause == "held");
+    let told = &told.expect("it was told").evidence;
+    assert!(
+        told.contains("when a read 1s later says the same"),
+        "{told}"
+    );
+}
+
 /// Nonsense and a file that is gone leave the last good list, and entries that make no sense do not keep
 /// the others away.
 #[test]
