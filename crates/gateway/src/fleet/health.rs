@@ -21,11 +21,13 @@ use super::members::TTL;
 use super::{Trouble, keys};
 use crate::lifecycle::Shared;
 
-/// For how long verdicts are gathered that change one upon the other.
+/// For how long verdicts are gathered that change one upon the other: an endpoint that many clusters have fails in all of
+/// them within some milliseconds, and hold-downs and checks take hundreds.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// How often what the others hold is put in force without news of it, for clusters that came with a reload.
-const AGAIN: Duration = Duration::from_secs(12);
+/// How often what the others hold is put in force without news of it, for clusters that came with a reload: as long as a
+/// verdict is believed of which nothing is heard, so that neither view of a fleet is older than the other.
+const AGAIN: Duration = TTL;
 
 /// The endpoints that gateways hold out, by instance and cluster.
 type Verdicts = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
@@ -72,9 +74,7 @@ pub(super) async fn follow(shared: &Arc<Shared>, fleet: &Fleet) {
         let Err(error) = watch(shared, &mut feed, &mut backoff, &mut state).await;
         let now = shared.clock.now();
         backoff.lost(now);
-        // As long as their leases would live the others are believed; then each goes by itself.
-        let lost_since = *state.lost_since.get_or_insert(now);
-        if now >= lost_since + TTL.into() {
+        if state.is_stale(now) {
             forget(shared);
         }
         let what =
@@ -89,6 +89,14 @@ pub(super) async fn follow(shared: &Arc<Shared>, fleet: &Fleet) {
 struct Following {
     trouble: Trouble,
     lost_since: Option<Nanos>,
+}
+
+impl Following {
+    /// Whether nothing was heard for so long that the others count no more: as long as their leases would live they are
+    /// believed, then each goes by itself.
+    fn is_stale(&mut self, now: Nanos) -> bool {
+        now >= *self.lost_since.get_or_insert(now) + TTL.into()
+    }
 }
 
 /// What others said counts no more.
@@ -122,13 +130,17 @@ async fn watch(
                 Err(_) => continue,
             };
             for change in &changes {
-                match change {
-                    Change::Put(one) => take(feed.prefix(), &mut verdicts, one),
-                    Change::Delete(one) => {
-                        verdicts.remove(&one.key);
-                    }
-                }
+                follow_change(feed.prefix(), &mut verdicts, change);
             }
+        }
+    }
+}
+
+fn follow_change(prefix: &str, verdicts: &mut Verdicts, change: &Change) {
+    match change {
+        Change::Put(one) => take(prefix, verdicts, one),
+        Change::Delete(one) => {
+            verdicts.remove(&one.key);
         }
     }
 }
@@ -150,16 +162,14 @@ fn take(prefix: &str, verdicts: &mut Verdicts, one: &KeyValue) {
 /// Puts in force what follows from the verdicts of all.
 fn apply(shared: &Shared, verdicts: &Verdicts) {
     for cluster in &shared.plan.load().clusters {
-        let given: Vec<&BTreeSet<String>> = verdicts
-            .values()
-            .filter_map(|clusters| clusters.get(cluster.name()))
-            .collect();
-        cluster.fleet_said(&votes(&given));
+        cluster.fleet_said(&votes(verdicts, cluster.name()));
     }
 }
 
-/// How many hold each endpoint out.
-fn votes(given: &[&BTreeSet<String>]) -> BTreeMap<Arc<str>, Votes> {
+/// How many hold each endpoint of a cluster out, of how many that give verdicts for it.
+fn votes(verdicts: &Verdicts, cluster: &str) -> BTreeMap<Arc<str>, Votes> {
+    let given = verdicts.values();
+    let given: Vec<_> = given.filter_map(|all| all.get(cluster)).collect();
     let of = given.len() as u32;
     let mut votes: BTreeMap<Arc<str>, Votes> = BTreeMap::new();
     for id in given.iter().flat_map(|out| out.iter()) {
@@ -167,4 +177,90 @@ fn votes(given: &[&BTreeSet<String>]) -> BTreeMap<Arc<str>, Votes> {
         votes.or_insert(Votes { out: 0, of }).out += 1;
     }
     votes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREFIX: &str = "/fleet/health/";
+
+    fn key(instance: &str, value: &str) -> KeyValue {
+        KeyValue {
+            key: format!("{PREFIX}{instance}"),
+            value: value.into(),
+            revision: 1,
+        }
+    }
+
+    fn put(verdicts: &mut Verdicts, instance: &str, value: &str) {
+        follow_change(PREFIX, verdicts, &Change::Put(key(instance, value)));
+    }
+
+    fn counted(verdicts: &Verdicts, cluster: &str) -> Vec<String> {
+        let votes = votes(verdicts, cluster);
+        let votes = votes.iter();
+        votes
+            .map(|(id, votes)| format!("{id} {}/{}", votes.out, votes.of))
+            .collect()
+    }
+
+    #[test]
+    fn whoever_has_a_cluster_has_a_vote_on_its_endpoints() {
+        let mut verdicts = Verdicts::new();
+        assert!(counted(&verdicts, "web").is_empty());
+        put(&mut verdicts, "one", r#"{"web":["a","b"],"api":["a"]}"#);
+        put(&mut verdicts, "two", r#"{"web":["b"]}"#);
+        put(&mut verdicts, "three", r#"{"web":[]}"#);
+        assert_eq!(counted(&verdicts, "web"), ["a 1/3", "b 2/3"]);
+        assert_eq!(counted(&verdicts, "api"), ["a 1/1"]);
+        assert!(counted(&verdicts, "nobody's").is_empty());
+        // What one says now takes the place of what it said; twice is once.
+        put(&mut verdicts, "one", r#"{"web":["b","b"]}"#);
+        assert_eq!(counted(&verdicts, "web"), ["b 2/3"]);
+        assert!(counted(&verdicts, "api").is_empty());
+    }
+
+    #[test]
+    fn who_is_gone_has_no_vote() {
+        let mut verdicts = Verdicts::new();
+        put(&mut verdicts, "one", r#"{"web":["a"]}"#);
+        put(&mut verdicts, "two", r#"{"web":["a"]}"#);
+        let gone = Change::Delete(key("one", ""));
+        follow_change(PREFIX, &mut verdicts, &gone);
+        follow_change(PREFIX, &mut verdicts, &gone);
+        assert_eq!(counted(&verdicts, "web"), ["a 1/1"]);
+    }
+
+    /// Nor is what it said before believed, which it no longer says.
+    #[test]
+    fn what_makes_no_sense_is_no_vote() {
+        for nonsense in [
+            "",
+            "no",
+            "[]",
+            "{\"web\":\"a\"}",
+            "{\"web\":[1]}",
+            "{\"web\":null}",
+        ] {
+            let mut verdicts = Verdicts::new();
+            put(&mut verdicts, "one", r#"{"web":["a"]}"#);
+            put(&mut verdicts, "two", r#"{"web":["a"]}"#);
+            put(&mut verdicts, "one", nonsense);
+            assert_eq!(counted(&verdicts, "web"), ["a 1/1"], "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn others_are_believed_for_as_long_as_their_leases_would_live() {
+        let (mut state, began) = (Following::default(), Nanos::from_secs(5));
+        let end = began + TTL.into();
+        assert!(!state.is_stale(began));
+        assert!(!state.is_stale(Nanos(end.0 - 1)));
+        assert!(state.is_stale(end));
+        // Heard, and lost again: the time runs anew.
+        state.lost_since = None;
+        assert!(!state.is_stale(end));
+        assert!(state.is_stale(end + TTL.into()));
+    }
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use evenkeel_config::{
     ClusterTls, Credentials, Discovery, DiscoverySource, EtcdKeys, EtcdPlace, parse_registry_url,
 };
-use evenkeel_testkit::{Answer, Authority, Etcd, Gateway, Received, Upstream, eventually};
+use evenkeel_discovery::Backoff;
+use evenkeel_testkit::{
+    Answer, Authority, Deadline, Etcd, Gateway, Received, Upstream, eventually,
+};
 
 use crate::membership::under_load;
 
@@ -92,15 +95,17 @@ fn restless() -> Upstream {
 #[test]
 fn a_watch_that_ends_at_once_is_not_begun_on_and_on() {
     let etcd = restless();
+    let doubled = Deadline::after(Backoff::FIRST * (1 + 2 + 4) / 2);
     let gateway = gateway(place(&[&format!("http://{}", etcd.address())]));
     let watches = || {
         let requests = etcd.requests();
         let is_watch = |request: &&Received| request.head.line.contains("/v3/watch");
         requests.iter().filter(is_watch).count()
     };
-    eventually("it is tried again", || watches() > 2);
-    std::thread::sleep(Duration::from_secs(3));
-    assert!(watches() < 10, "{} watches", watches());
+    // The first list is read before anybody watches, so that there are three waits, each at least half as long as it
+    // may be: without doubling they would be over after three quarters of a second at most.
+    eventually("it is tried again", || watches() > 3);
+    assert!(doubled.is_over());
     let (events, _) = gateway.control().events().subscribe_with_recent();
     let told: Vec<&str> = events.iter().map(|event| event.cause).collect();
     assert!(
