@@ -30,6 +30,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long ago a server may have heard of its leader, in milliseconds.
 const CONTACT_MAX_MS: u64 = 10_000;
 
+/// How large an answer may be: twice what etcd's may, since an instance comes with its node and its checks.
 const BYTES_MAX: usize = 64 << 20;
 
 /// A service in Consul.
