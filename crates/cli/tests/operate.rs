@@ -2,7 +2,7 @@
 
 mod support;
 
-use evenkeel_testkit::Upstream;
+use evenkeel_testkit::{Upstream, eventually};
 use serde_json::Value;
 use support::serving::Scene;
 use support::{file, get, run, start};
@@ -163,6 +163,42 @@ fn with_several_clusters_one_must_be_chosen() {
         run(&["endpoint", "list", "--admin", &admin, "--cluster", "two"]).code,
         Some(0)
     );
+}
+
+/// Two of three fail their checks, so all are used, and what is listed says no different.
+#[test]
+fn in_panic_the_list_says_what_is_done() {
+    let well = Upstream::ok("ok\n");
+    let text = format!(
+        "[admin]\naddress = \"127.0.0.1:0\"\n[[listener]]\naddress = \"127.0.0.1:0\"\ncluster = \"web\"\n\
+         [cluster.web]\nendpoints = [{{ id = \"a\", address = \"{}\" }}, {{ id = \"b\", address = \"127.0.0.1:1\" }}, \
+         {{ id = \"c\", address = \"127.0.0.1:2\" }}]\n\
+         [cluster.web.health]\ntype = \"tcp\"\ninterval = \"100ms\"\nfall = 1\n",
+        well.address()
+    );
+    let mut gateway = start(&["serve", &file("panic.toml", &text)]);
+    let address = gateway.address("admin on ");
+    let admin = format!("http://{address}");
+    let list = || run(&["endpoint", "list", "--admin", &admin]).stdout;
+    let line = "tier 0: panic, 1 of 3 healthy, all are used\n";
+    eventually("the list says panic", || list().starts_with(line));
+    let listed = list();
+    let why = listed.lines().filter(|line| line.starts_with("b: "));
+    let why: Vec<&str> = why.collect();
+    assert!(
+        why.len() == 1
+            && why[0].ends_with("takes requests all the same, since its tier is in panic"),
+        "{listed}"
+    );
+    let told = get(address, "/api/v1/clusters/web/endpoints").text();
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let weights = [0, 1, 2].map(|at| told[at]["effective_weight"].as_f64());
+    assert_eq!(weights, [Some(1.0); 3]);
+    let metrics = get(address, "/metrics").text();
+    for (id, up) in [("a", 1), ("b", 0)] {
+        let line = format!("evenkeel_endpoint_up{{cluster=\"web\",endpoint=\"{id}\"}} {up}\n");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
 }
 
 #[test]

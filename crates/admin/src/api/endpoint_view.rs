@@ -57,7 +57,7 @@ impl From<&EndpointReport> for EndpointView {
             admin: report.admin.as_str(),
             health: report.health.as_str(),
             state: state(report),
-            reason: reason(report),
+            reason: whole_reason(report),
             since: rfc3339(report.since),
             in_flight: report.in_flight,
             requests: totals.requests(),
@@ -83,6 +83,15 @@ fn state(report: &EndpointReport) -> &'static str {
         Standing::Ready if report.warmth.is_some() => "slow_start",
         Standing::Damped => Standing::Unhealthy.as_str(),
         standing => standing.as_str(),
+    }
+}
+
+/// Why it stands as it does, what will end it, and whether it is used all the same.
+fn whole_reason(report: &EndpointReport) -> String {
+    let reason = reason(report);
+    match report.used_in_panic {
+        true => format!("{reason}; takes requests all the same, since its tier is in panic"),
+        false => reason,
     }
 }
 

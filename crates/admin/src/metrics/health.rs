@@ -18,8 +18,7 @@ pub(super) fn write(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> 
 }
 
 fn up(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
-    let help =
-        "1 while an endpoint takes requests, as far as its health, its weight and operators go";
+    let help = "1 while an endpoint is fit to take requests by its health, its weight and operators; panic changes nothing";
     let mut family = encoder.encode_descriptor("endpoint_up", help, None, MetricType::Gauge)?;
     for sample in samples {
         for report in &sample.endpoints {

@@ -78,10 +78,12 @@ fn candidates(receipt: &Value) -> String {
     for candidate in candidates {
         let id = word(candidate, "id");
         let weight = decimal(candidate, "weight") * decimal(candidate, "factor");
-        let place = match id {
-            _ if id == word(receipt, "chosen") => "chosen",
-            _ if id == word(receipt, "runner_up") => "runner-up",
-            _ => "",
+        let mut excluded = list(receipt, "excluded").iter();
+        let place = match excluded.find(|it| word(it, "id") == id) {
+            _ if id == word(receipt, "chosen") => "chosen".to_owned(),
+            Some(it) => format!("not: {}", in_words(word(it, "reason"))),
+            None if id == word(receipt, "runner_up") => "runner-up".to_owned(),
+            None => String::new(),
         };
         let mut row = vec![
             id.to_owned(),
@@ -89,7 +91,7 @@ fn candidates(receipt: &Value) -> String {
             number(candidate, "in_flight").to_string(),
             rounded(decimal(candidate, "penalty")),
             rounded(decimal(candidate, "score")),
-            place.to_owned(),
+            place,
         ];
         if dry {
             let compared = candidate.get("compared") == Some(&Value::Bool(true));
@@ -100,14 +102,20 @@ fn candidates(receipt: &Value) -> String {
     table.render()
 }
 
-/// Those that were not chosen for a reason: who was asked and refused, and who could get nothing.
+/// Those that were not chosen for a reason: who was asked and refused, and who could get nothing. One that
+/// was compared has the reason in its row of the table.
 fn others(receipt: &Value) -> String {
     let mut text = String::new();
     let excluded = list(receipt, "excluded");
     let is_told = |id| excluded.iter().any(|other| word(other, "id") == id);
     let asides = list(receipt, "aside").iter();
     let asides = asides.filter(|aside| !is_told(word(aside, "id")));
-    for other in excluded.iter().chain(asides) {
+    let has_row = |id| {
+        let mut rows = list(receipt, "candidates").iter();
+        rows.any(|row| word(row, "id") == id)
+    };
+    let refused = excluded.iter().filter(|it| !has_row(word(it, "id")));
+    for other in refused.chain(asides) {
         let (id, reason) = (word(other, "id"), word(other, "reason"));
         text.push_str(&format!("not {id}: {}\n", in_words(reason)));
     }
@@ -233,6 +241,23 @@ mod tests {
             text.contains("b              1          2     0.25   2.25  chosen"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn one_that_was_compared_and_is_full_is_told_once() {
+        let receipt = json!({
+            "time": "T", "cluster": "web", "strategy": "least_request", "dry_run": true, "chosen": "a",
+            "candidates": [
+                {"id": "a", "weight": 1, "factor": 1, "in_flight": 1, "penalty": 0, "score": 1},
+                {"id": "d", "weight": 9, "factor": 1, "in_flight": 2, "penalty": 0, "score": 0.2},
+            ],
+            "excluded": [{"id": "d", "reason": "full"}],
+        });
+        let text = receipt_text(&receipt);
+        assert_eq!(text.matches("it is at its capacity").count(), 1, "{text}");
+        let mut lines = text.lines();
+        let row = lines.find(|line| line.starts_with("d "));
+        assert!(row.is_some_and(|row| row.contains("not: it is at its capacity")));
     }
 
     #[test]

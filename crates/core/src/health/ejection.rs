@@ -142,7 +142,7 @@ impl ClusterHealth {
         }
         let (id, record) = entry(&mut self.endpoints, id)?;
         let time = record.passive.eject(&policy, &mut self.rng, now);
-        let evidence = format!("{seen}, takes none for {}", span(time));
+        let evidence = format!("{seen}, out for {}", span(time));
         let happening = settle(&id, record, cause, evidence, now);
         self.follow_warmth(now);
         happening

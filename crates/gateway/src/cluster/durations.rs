@@ -130,8 +130,8 @@ impl Histogram {
         self.sum.0 = self.sum.0.wrapping_add(other.sum.0);
     }
 
-    /// The duration below which `share` (0..=1) of them lie, interpolated within its bucket; zero
-    /// without any.
+    /// The duration below which `share` (0..=1) of them lie, interpolated within its bucket, and never
+    /// further than their sum allows: of one duration it is that duration. Zero without any.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Nanos {
         if self.count() == 0 {
@@ -147,11 +147,84 @@ impl Histogram {
             };
             if count > 0.0 && below + count >= rank {
                 let part = ((rank - below) / count).clamp(0.0, 1.0);
-                return Nanos(lower.0 + ((upper.0 - lower.0) as f64 * part) as u64);
+                let guess = lower.0 + ((upper.0 - lower.0) as f64 * part) as u64;
+                return self.within_sum(Nanos(guess), lower, upper, (count * part, count));
             }
             below += count;
             lower = upper;
         }
         lower
+    }
+
+    /// Moves a guess from within a bucket to where it can lie. As many of the bucket's `count` as are not
+    /// `below` it are at least as long, so together they exceed the bucket's lower bound by no more than
+    /// all durations exceed the bounds of theirs; and the same from above.
+    fn within_sum(
+        &self,
+        guess: Nanos,
+        lower: Nanos,
+        upper: Nanos,
+        (below, count): (f64, f64),
+    ) -> Nanos {
+        let lowers = [Nanos(0)].into_iter().chain(BUCKETS);
+        let least: u64 = lowers.zip(self.cells).map(|(bound, it)| bound.0 * it).sum();
+        let excess = self.sum.0.saturating_sub(least) as f64;
+        let most = lower.0 as f64 + excess / (count - below).max(1.0);
+        let bounds = BUCKETS.into_iter().zip(self.cells);
+        let sum: u64 = bounds.map(|(bound, it)| bound.0 * it).sum();
+        let fewest = match self.cells[CELLS - 1] {
+            0 => upper.0 as f64 - sum.saturating_sub(self.sum.0) as f64 / below.max(1.0),
+            // Some have no bound above.
+            _ => lower.0 as f64,
+        };
+        let guess = (guess.0 as f64).max(fewest).min(most);
+        Nanos((guess as u64).clamp(lower.0, upper.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_millis(durations: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        for millis in durations {
+            histogram.count_one(Nanos::from_millis(*millis));
+        }
+        histogram
+    }
+
+    #[test]
+    fn quantiles_of_one_duration_are_that_duration() {
+        for millis in [1, 3, 21, 49, 2001, 4999, 59_000] {
+            let one = of_millis(&[millis]);
+            for share in [0.0, 0.5, 0.99, 1.0] {
+                assert_eq!(one.quantile(share).as_millis(), millis, "{share}");
+            }
+        }
+        assert_eq!(of_millis(&[100_000]).quantile(0.5), Nanos::from_secs(60));
+    }
+
+    #[test]
+    fn quantiles_of_equal_durations_are_near_them() {
+        // Near the lower and near the upper bound of a bucket of 2 to 5 s.
+        for (millis, far) in [(2001, 110), (4999, 110)] {
+            let equal = of_millis(&[millis; 1000]);
+            for share in [0.01, 0.5, 0.99] {
+                let quantile = equal.quantile(share).as_millis();
+                assert!(quantile.abs_diff(millis) < far, "{share}: {quantile}");
+            }
+        }
+    }
+
+    #[test]
+    fn quantiles_of_many_durations_lie_in_order_and_in_their_buckets() {
+        let spread: Vec<u64> = (1..=1000).collect();
+        let spread = of_millis(&spread);
+        let quantiles = [0.1, 0.5, 0.9, 0.99].map(|share| spread.quantile(share).as_millis());
+        assert!(quantiles.is_sorted(), "{quantiles:?}");
+        for (found, exact) in quantiles.into_iter().zip([100, 500, 900, 990]) {
+            assert!(found.abs_diff(exact) <= 10, "{found} for {exact}");
+        }
     }
 }

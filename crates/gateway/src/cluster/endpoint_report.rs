@@ -23,6 +23,8 @@ pub struct EndpointReport {
     pub wish: AgentWish,
     /// Whether it takes part in decisions.
     pub standing: Standing,
+    /// So few of its tier are healthy that all of them are used, and this one takes requests for no other reason.
+    pub used_in_panic: bool,
     /// The weight in force, in 1/256 of a configured unit.
     pub effective_weight: u32,
     /// How it is, as far as checks and its requests tell.
@@ -83,6 +85,7 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
     let sets = counters.endpoints.get(endpoint.id());
     let standing = view.snapshot.standing(index);
     let told = state.health.tell(endpoint.id());
+    let used_in_panic = standing != Standing::Ready && is_used_in_panic(view, index);
     EndpointReport {
         admin: state
             .membership
@@ -90,7 +93,8 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
             .map_or(Admin::Enabled, |(_, admin)| admin),
         wish: state.membership.agent_wish(endpoint.id()),
         standing,
-        effective_weight: if standing == Standing::Ready {
+        used_in_panic,
+        effective_weight: if standing == Standing::Ready || used_in_panic {
             candidate.weight()
         } else {
             0
@@ -112,4 +116,10 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
         totals: EndpointCounters::sum(sets.iter().flat_map(|sets| sets.iter())),
         endpoint,
     }
+}
+
+fn is_used_in_panic(view: &View, index: usize) -> bool {
+    let place = |eligible: &u32| *eligible as usize == index;
+    let mut groups = view.snapshot.groups().iter();
+    groups.any(|group| group.is_in_panic() && group.eligible().iter().any(place))
 }

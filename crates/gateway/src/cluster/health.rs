@@ -450,10 +450,10 @@ fn standing_in(snapshot: &Snapshot, tier: u8) -> (usize, usize) {
 
 /// Writes an event into the log on stderr.
 fn log(event: &Event) {
-    let cluster = event.cluster.as_deref().unwrap_or_default();
-    let endpoint = event.endpoint.as_deref().unwrap_or_default();
+    // A field without a value is left out: panic is of a tier, and has no endpoint.
+    let (cluster, endpoint) = (event.cluster.as_deref(), event.endpoint.as_deref());
     let (kind, cause, evidence) = (event.event.as_str(), event.cause, &event.evidence);
-    let to = event.to.unwrap_or_default();
+    let to = event.to;
     match event.event {
         EventKind::Unhealthy | EventKind::Ejected | EventKind::Panic | EventKind::SharedCause => {
             tracing::warn!(cluster, endpoint, to, cause, "{kind}: {evidence}");

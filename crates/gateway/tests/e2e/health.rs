@@ -389,6 +389,8 @@ fn c11_with_none_healthy_all_are_used_or_the_reason_is_told() {
         }
         assert_eq!(gateway.cluster().is_in_panic(), !off);
         if off {
+            let told = gateway.endpoint("a");
+            assert_eq!((told.used_in_panic, told.effective_weight), (false, 0));
             let before = served(&a) + served(&b);
             let answer = ask(gateway.address(), GET);
             assert_eq!(served(&a) + served(&b), before, "nobody is tried");
@@ -403,6 +405,8 @@ fn c11_with_none_healthy_all_are_used_or_the_reason_is_told() {
         answers.sort_unstable();
         answers.dedup();
         assert_eq!(answers, ["a", "b"]);
+        let told = gateway.endpoint("a");
+        assert_eq!((told.used_in_panic, told.effective_weight), (true, 256));
         let panic = std::iter::from_fn(|| gateway.wait(events.next()).expect("few of them"))
             .find(|event| event.event == EventKind::Panic)
             .expect("it is told");
