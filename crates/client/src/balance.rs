@@ -291,6 +291,7 @@ where
             } = this.fast.take().expect(POLLED_AGAIN);
             let sent = Sent {
                 ended,
+                judgement,
                 back,
                 kept,
                 lease,
@@ -321,7 +322,7 @@ where
     R: Rules<Req, S::Response, S::Error>,
     Req: Send + 'static,
 {
-    let (judged, again) = sent.judge(&rules);
+    let (judged, again) = sent.judged(&rules);
     let Some(call) = again else {
         return Err(judged.done(&rules));
     };

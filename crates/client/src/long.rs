@@ -18,6 +18,8 @@ use crate::session::{At, Session};
 pub(crate) struct Sent<Res, Err, Req, Kept> {
     /// None: it took longer than it may.
     pub(crate) ended: Option<Result<Res, Err>>,
+    /// What the rules hold of it, asked once.
+    pub(crate) judgement: Judgement,
     /// The call itself, when the endpoint's service was not even ready for it.
     pub(crate) back: Option<Req>,
     pub(crate) kept: Option<Kept>,
@@ -32,22 +34,19 @@ pub(crate) struct Judged<Res, Err> {
 }
 
 impl<Res, Err, Req, Kept> Sent<Res, Err, Req, Kept> {
-    /// Judges a try; and makes the call again, if it may be sent once more.
+    /// Holds what a try came to; and makes the call again, if it may be sent once more.
     #[inline]
-    pub(crate) fn judge<R>(self, rules: &R) -> (Judged<Res, Err>, Option<Req>)
+    pub(crate) fn judged<R>(self, rules: &R) -> (Judged<Res, Err>, Option<Req>)
     where
         R: Rules<Req, Res, Err, Kept = Kept>,
     {
         let Self {
             mut ended,
+            mut judgement,
             back,
             kept,
             lease,
         } = self;
-        let mut judgement = match &ended {
-            Some(ended) => rules.judge(ended.as_ref(), &lease.settings().retry),
-            None => LATE,
-        };
         let mut again = None;
         if back.is_some() {
             judgement.failed_at = Some(FailurePoint::Connect);
@@ -174,7 +173,7 @@ where
         };
         let race = Race::new(&session, &rules, chosen, call);
         let sent = race.run(&mut session, &rules).await;
-        let (judged, again) = sent.judge(&rules);
+        let (judged, again) = sent.judged(&rules);
         let Some(next) = again else {
             return judged.done(&rules);
         };

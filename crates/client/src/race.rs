@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use crate::lease::CallLease;
 use crate::long::{Boxed, LATE, Sent};
-use crate::rules::Rules;
+use crate::rules::{Judgement, Rules};
 use crate::session::{At, Session};
 
 /// What the service of an endpoint gives: with the call, when it was not ready for it.
@@ -108,7 +108,7 @@ where
                 Event::Late(place) => {
                     let lease = self.runners.swap_remove(place).lease;
                     if self.runners.is_empty() {
-                        return self.sent(None, None, lease);
+                        return self.sent(None, LATE, None, lease);
                     }
                     lease.fail(&LATE);
                 }
@@ -122,7 +122,7 @@ where
                         lease.fail(&judgement);
                         continue;
                     }
-                    return self.sent(Some(ended), back, lease);
+                    return self.sent(Some(ended), judgement, back, lease);
                 }
             }
         }
@@ -131,12 +131,14 @@ where
     fn sent(
         self,
         ended: Option<Result<S::Response, S::Error>>,
+        judgement: Judgement,
         back: Option<Req>,
         lease: CallLease,
     ) -> Sent<S::Response, S::Error, Req, Kept> {
         let kept = self.kept;
         Sent {
             ended,
+            judgement,
             back,
             kept,
             lease,

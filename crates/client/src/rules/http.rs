@@ -15,6 +15,8 @@ use super::kept::KeptRequest;
 use super::{Judgement, Rules};
 use crate::body::HeldBody;
 use crate::error::BoxError;
+#[cfg(feature = "hyper")]
+use crate::http::HttpError;
 use crate::lease::CallLease;
 
 /// What a call is kept at its endpoint by, put into the extensions of its request. It goes before any field.
@@ -205,24 +207,50 @@ pub(crate) fn judge_status(status: StatusCode, retry: &RetryRules) -> Judgement 
     }
 }
 
-/// A request that comes back unsent in an error.
-pub(super) fn unsent<B: 'static, E: 'static>(error: &mut E) -> Option<Request<B>> {
-    #[cfg(feature = "hyper")]
-    if let Some(error) = (error as &mut dyn Any).downcast_mut::<crate::http::HttpError<B>>() {
-        return error.take_request();
-    }
-    let _: (&mut dyn Any, PhantomData<B>) = (error, PhantomData);
-    None
+/// A request that the library's own connections may have carried, and what their errors say then.
+trait Carried: Sized {
+    /// Takes it back out of an error, where it was not sent.
+    fn unsent(error: &mut dyn Any) -> Option<Self>;
+
+    /// What the error says of the endpoint; none of an error of others.
+    fn judge(error: &dyn Any) -> Option<Judgement>;
 }
 
-/// What an error says of an endpoint: of what is not known it is taken to have come before the answer.
-pub(super) fn judge_error<B: 'static, E: 'static>(error: &E) -> Judgement {
-    let error = error as &dyn Any;
-    #[cfg(feature = "hyper")]
-    if let Some(error) = error.downcast_ref::<crate::http::HttpError<B>>() {
-        return error.judgement();
+#[cfg(feature = "hyper")]
+impl<B: 'static> Carried for Request<B> {
+    fn unsent(error: &mut dyn Any) -> Option<Self> {
+        error.downcast_mut::<HttpError<B>>()?.take_request()
     }
-    let _: PhantomData<B> = PhantomData;
+
+    fn judge(error: &dyn Any) -> Option<Judgement> {
+        error.downcast_ref().map(HttpError::<B>::judgement)
+    }
+}
+
+/// There are no such connections.
+#[cfg(not(feature = "hyper"))]
+impl<B> Carried for Request<B> {
+    fn unsent(_: &mut dyn Any) -> Option<Self> {
+        None
+    }
+
+    fn judge(_: &dyn Any) -> Option<Judgement> {
+        None
+    }
+}
+
+/// A request that comes back unsent in an error.
+pub(super) fn unsent<B: 'static, E: 'static>(error: &mut E) -> Option<Request<B>> {
+    Carried::unsent(error)
+}
+
+/// What an error says of an endpoint, when requests have bodies of this kind.
+pub(super) fn judge_error<B: 'static, E: 'static>(error: &E) -> Judgement {
+    Request::<B>::judge(error).unwrap_or_else(|| judge_foreign(error))
+}
+
+/// Of what is not known it is taken to have come before the answer.
+fn judge_foreign(error: &dyn Any) -> Judgement {
     let source = error.downcast_ref::<BoxError>().map(|error| &**error);
     let source = source.map(|error| error as &(dyn StdError + 'static));
     match source.is_some_and(is_refused) {

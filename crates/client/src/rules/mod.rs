@@ -73,7 +73,7 @@ pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
         None
     }
 
-    /// What an answer, or its lack, says of the endpoint.
+    /// What an answer, or its lack, says of the endpoint. Asked once for each try that ends before its time is over.
     fn judge(&self, ended: Result<&Res, &Err>, retry: &RetryRules) -> Judgement;
 
     /// Gives an answer to the caller, with the lease of its endpoint: to be held for as long as the endpoint is

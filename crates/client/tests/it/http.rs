@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use evenkeel_client::core::RetryRules;
 use evenkeel_client::http::HttpConnect;
-use evenkeel_client::{Cluster, Http, Settings};
+use evenkeel_client::{Cluster, Connect, Http, Settings};
 use evenkeel_testkit::{Answer, Upstream};
 use http_body_util::{BodyExt, Full};
 use tower::ServiceExt;
@@ -52,6 +52,20 @@ async fn connections_are_kept_for_the_next_calls() {
             "http2: {two}"
         );
         assert_eq!(in_flight(&cluster.stats()), 0);
+    }
+}
+
+/// Also where no balancer has looked at the time for it, and on a thread that has looked at none yet.
+#[tokio::test]
+async fn a_connection_that_idled_too_long_carries_no_call() {
+    let server = Server::start(Duration::ZERO, false).await;
+    let connect = HttpConnect::http1().idle_timeout(Duration::from_millis(20));
+    let service = connect.connect(&server.endpoint("a"));
+    for calls in 1..=3 {
+        let answer = service.clone().oneshot(get("/")).await.expect("an answer");
+        answer.into_body().collect().await.expect("whole");
+        assert_eq!(server.connections.load(Ordering::Relaxed), calls);
+        tokio::time::sleep(Duration::from_millis(60)).await;
     }
 }
 

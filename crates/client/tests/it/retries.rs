@@ -1,6 +1,7 @@
 //! What is tried again, and beside.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_client::core::{FailurePoint, Nanos, RetryPolicy, RetryRules};
 use evenkeel_client::{BoxError, CallLease, Cluster, Judgement, Plain, Rules, Settings};
@@ -196,4 +197,54 @@ async fn a_try_that_takes_too_long_fails_and_goes_elsewhere_if_that_is_allowed()
         .expect_err("too slow");
     assert!(error.is_timeout(), "{error}");
     assert_eq!(in_flight(&cluster.stats()), 0);
+}
+
+/// As [`Repeats`], and counts what it is asked.
+#[derive(Clone, Debug, Default)]
+struct Counts(Arc<AtomicU64>);
+
+impl Rules<u64, String, BoxError> for Counts {
+    type Answer = String;
+    type Kept = u64;
+
+    fn is_idempotent(&self, _: &u64) -> bool {
+        true
+    }
+
+    fn keep(&self, call: &u64) -> Option<u64> {
+        Some(*call)
+    }
+
+    fn again(&self, kept: &u64) -> Option<u64> {
+        Some(*kept)
+    }
+
+    fn judge(&self, ended: Result<&String, &BoxError>, retry: &RetryRules) -> Judgement {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Repeats.judge(ended, retry)
+    }
+
+    fn answer(&self, answer: String, _: CallLease) -> String {
+        answer
+    }
+}
+
+/// The first try takes the short way, unless there are timers; all others the long one.
+#[tokio::test]
+async fn rules_are_asked_once_for_each_try() {
+    let timed = RetryRules {
+        per_try_timeout: Some(Nanos::from_secs(60)),
+        ..RetryRules::default()
+    };
+    for retry in [RetryRules::default(), timed] {
+        let (endpoints, rules) = (Endpoints::default(), Counts::default());
+        endpoints.set("a", Manner::Fails);
+        endpoints.set("b", Manner::Fails);
+        let settings = settings().retry(retry);
+        let cluster = Cluster::new(settings, listed(&["a", "b"]), endpoints.clone());
+        let answer = cluster.expect("unique").balance(rules.clone()).oneshot(1);
+        answer.await.expect_err("both fail");
+        let tries = endpoints.calls("a") + endpoints.calls("b");
+        assert_eq!((tries, rules.0.load(Ordering::Relaxed)), (2, 2));
+    }
 }
