@@ -77,7 +77,11 @@ async fn receipts_are_found_by_request_cluster_and_endpoint() {
     host.get("/api/v1/decisions/x?prefix=true")
         .await
         .problem(404);
-    host.get("/api/v1/decisions/r-").await.problem(404);
+    let none = host.get("/api/v1/decisions/r-").await.problem(404);
+    assert!(
+        none.contains("(1 in 1000 is kept: log.decision.sample = 0.001)"),
+        "{none}"
+    );
     host.get("/api/v1/decisions/r-1?prefix=1")
         .await
         .problem(422);

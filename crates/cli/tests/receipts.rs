@@ -78,16 +78,16 @@ fn a_request_is_explained_and_its_log_holds() {
     let missing = explain(&["--request", "nobody"]);
     assert_eq!(missing.code, Some(1));
     assert!(
-        missing
-            .stderr
-            .contains("there is no receipt of the request \"nobody\""),
+        missing.stderr.contains(
+            "there is no receipt of the request \"nobody\": all are kept, so it never came"
+        ),
         "{}",
         missing.stderr
     );
     awaited(address, &explain);
     // The whole log, 0.5 s later at most.
     let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
-    eventually("the log is whole", || lines() == 22);
+    eventually("the log is whole", || lines() == 23);
     drop(gateway);
     verified(&log);
 }
@@ -99,17 +99,8 @@ fn awaited(address: SocketAddr, explain: &dyn Fn(&[&str]) -> support::Finished) 
         "import http.client as h, sys; c = h.HTTPConnection(sys.argv[1]); c.request('GET', '/pay/7'); c.getresponse().read()",
     );
     let wanted = "path^=/pay && status=200";
-    let next = [
-        "--cluster",
-        "web",
-        "--next",
-        wanted,
-        "--",
-        "python3",
-        "-c",
-        send,
-        &to,
-    ];
+    let next_command = ["--", "python3", "-c", send, &to];
+    let next = [&["--cluster", "web", "--next", wanted], &next_command[..]].concat();
     let next = explain(&next);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     assert!(
@@ -117,6 +108,19 @@ fn awaited(address: SocketAddr, explain: &dyn Fn(&[&str]) -> support::Finished) 
         "{}",
         next.stdout
     );
+    let other = [
+        &["--cluster", "web", "--next", "path=/no"],
+        &next_command[..],
+    ]
+    .concat();
+    let other = explain(&other);
+    assert_eq!(other.code, Some(1));
+    for said in [
+        "waiting for a request with path=/no (Ctrl-C ends)",
+        "its request was not like this: path=/no",
+    ] {
+        assert!(other.stderr.contains(said), "{}", other.stderr);
+    }
     let wrong = explain(&["--cluster", "web", "--next", "pay"]);
     assert_eq!(wrong.code, Some(1));
     assert!(
@@ -132,7 +136,7 @@ fn verified(log: &Path) {
     let right = run(&["replay", path, "--verify"]);
     assert_eq!(right.code, Some(0), "{}", right.stderr);
     assert!(
-        right.stdout.contains("least_request         21       0"),
+        right.stdout.contains("least_request         22       0"),
         "{}",
         right.stdout
     );
@@ -144,14 +148,14 @@ fn verified(log: &Path) {
     let wrong = run(&["replay", path, "--verify", "--format", "json"]);
     assert_eq!(wrong.code, Some(4), "{}", wrong.stdout);
     assert!(
-        wrong.stderr.contains("1 of 21 decisions differ"),
+        wrong.stderr.contains("1 of 22 decisions differ"),
         "{}",
         wrong.stderr
     );
     let report: Value = serde_json::from_str(&wrong.stdout).expect("JSON");
     assert_eq!(
         (&report["decisions"], &report["differ"]),
-        (&21.into(), &1.into())
+        (&22.into(), &1.into())
     );
     assert_eq!(report["differences"].as_array().map(Vec::len), Some(1));
 }

@@ -50,5 +50,5 @@ pub use handover::{Counts, Inherited, LentSocket, Memory};
 pub use lifecycle::{Control, EndpointExists, Gateway, NothingHeld, Prepared, StartError, Task};
 pub use listener::{InheritedSocket, Listener, TurnedAway};
 pub use log::LineFile;
-pub use reload::{Changes, Difference, OperatorChanges, ReloadError};
+pub use reload::{Changes, Difference, EndpointChanges, OperatorChanges, ReloadError};
 pub use tls::TlsError;

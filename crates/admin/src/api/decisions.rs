@@ -46,12 +46,26 @@ pub(super) async fn show(
         kept = of_beginning(receipts, &request)?;
     }
     let Some((last, earlier)) = kept.split_last() else {
-        return Err(Problem::not_found(format!(
-            "there is no receipt of the request {request:?}: it was not sampled (log.decision.sample), or \
-             it is too long ago; `evenkeel explain --next` keeps the next one like it for certain"
-        )));
+        return Err(no_receipt(receipts, &request));
     };
     Ok(json(with_earlier(last, earlier)))
+}
+
+/// Says how many are kept, and how to have more.
+fn no_receipt(receipts: &Receipts, request: &str) -> Problem {
+    let sample = receipts.sample();
+    let why = if sample >= 1.0 {
+        "all are kept, so it never came, or".to_owned()
+    } else if sample > 0.0 {
+        let one_in = (1.0 / sample).round();
+        format!("it was not sampled (1 in {one_in} is kept: log.decision.sample = {sample}), or")
+    } else {
+        "only what went wrong is kept (log.decision.sample = 0), or".to_owned()
+    };
+    Problem::not_found(format!(
+        "there is no receipt of the request {request:?}: {why} it is too long ago; `evenkeel explain --next` \
+         keeps the next one like it for certain"
+    ))
 }
 
 /// The receipts of the one request whose id begins like this; none when there is none.

@@ -1,7 +1,9 @@
 //! `evenkeel explain`: why a request went where it did, or where one would go.
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use evenkeel_admin::path_segment;
 use hyper::Method;
@@ -13,6 +15,12 @@ use crate::exit::Failure;
 use crate::host::event_loop;
 use crate::output::Format;
 use crate::{Outcome, output};
+
+/// How often is looked whether the command has ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long after its command a request is told at the latest.
+const TOLD_WITHIN: Duration = Duration::from_secs(1);
 
 /// Explain a decision of a running gateway
 ///
@@ -65,7 +73,7 @@ impl Explain {
         if let Some(condition) = &self.next {
             let query = path_segment(condition);
             let path = format!("{}/next?match={query}", cluster.path());
-            return self.wait(client.events(&path).await?).await;
+            return self.wait(client.events(&path).await?, condition).await;
         }
         let query = self.key.as_deref().map(path_segment);
         let query = query.map_or_else(String::new, |key| format!("?key={key}"));
@@ -75,20 +83,18 @@ impl Explain {
 
     /// Sends what was asked for, and waits for a receipt. What the command prints goes to stderr, so that
     /// the receipt stands alone.
-    async fn wait(&self, mut events: Events) -> Result<Value, Failure> {
-        let mut child = None;
-        if let [program, arguments @ ..] = &self.command[..] {
-            let mut command = Command::new(program);
-            command
-                .args(arguments)
-                .stdin(Stdio::null())
-                .stdout(std::io::stderr());
-            let started = command
-                .spawn()
-                .map_err(|error| Failure::runtime(format!("{program:?} cannot be run: {error}")))?;
-            child = Some(started);
-        }
-        let receipt = events.next().await?;
+    async fn wait(&self, mut events: Events, condition: &str) -> Result<Value, Failure> {
+        let mut child = self.start()?;
+        let waits = format!("waiting for a request with {condition} (Ctrl-C ends)\n");
+        // Whoever does not read it waits all the same.
+        let _ = std::io::stderr().write_all(waits.as_bytes());
+        let receipt = tokio::select! {
+            receipt = events.next() => receipt?,
+            () = over(child.as_mut()) => {
+                let said = format!("its request was not like this: {condition}");
+                return Err(Failure::runtime(said));
+            }
+        };
         if let Some(mut child) = child {
             // How it ends is its own affair.
             let _ = child.wait();
@@ -98,4 +104,31 @@ impl Explain {
         serde_json::from_str(&receipt)
             .map_err(|error| Failure::runtime(format!("the gateway sent no receipt: {error}")))
     }
+
+    /// Starts the command, if there is one.
+    fn start(&self) -> Result<Option<Child>, Failure> {
+        let [program, arguments @ ..] = &self.command[..] else {
+            return Ok(None);
+        };
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(std::io::stderr());
+        let started = command.spawn();
+        started
+            .map(Some)
+            .map_err(|error| Failure::runtime(format!("{program:?} cannot be run: {error}")))
+    }
+}
+
+/// Returns once the command has ended and its request would have been told; never without one.
+async fn over(child: Option<&mut Child>) {
+    let Some(child) = child else {
+        return std::future::pending().await;
+    };
+    while let Ok(None) = child.try_wait() {
+        tokio::time::sleep(LOOK).await;
+    }
+    tokio::time::sleep(TOLD_WITHIN).await;
 }

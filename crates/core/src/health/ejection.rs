@@ -17,6 +17,17 @@ impl ClusterHealth {
         runs: impl Iterator<Item = (&'r str, u32)>,
         now: Nanos,
     ) -> Vec<Happening> {
+        self.runs_known(runs, |_| None, now)
+    }
+
+    /// As [`runs`](Self::runs), by one who may know what the last failure of an endpoint was, in a few words:
+    /// `status 500`.
+    pub fn runs_known<'r>(
+        &mut self,
+        runs: impl Iterator<Item = (&'r str, u32)>,
+        last: impl Fn(&str) -> Option<String>,
+        now: Nanos,
+    ) -> Vec<Happening> {
         let Some(policy) = self.policy.outlier else {
             return Vec::new();
         };
@@ -34,7 +45,10 @@ impl ClusterHealth {
                     .extend(self.brake(&format!("most have {from} failures in a row or more")));
                 break;
             }
-            let evidence = format!("{run} requests in a row failed");
+            let mut evidence = format!("{run} requests in a row failed");
+            if let Some(last) = last(id) {
+                evidence.push_str(&format!(" (the last: {last})"));
+            }
             happenings.extend(self.eject(id, Cause::ConsecutiveFailures, evidence, now));
         }
         happenings

@@ -10,9 +10,10 @@ use evenkeel_core::health::{
     AttemptTotals, Cause, ClusterHealth, Happening, Health, HealthMemory, Observed, ProbeResult,
     Transition, Votes,
 };
-use evenkeel_core::{Admin, AgentLine, Membership, Nanos, Snapshot, Standing};
+use evenkeel_core::{Admin, AgentLine, Membership, Nanos, Snapshot, Standing, unpoisoned};
 
 use super::durations::Histogram;
+use super::last_failure::LastFailure;
 use super::record::Cluster;
 use super::site::Site;
 use super::state::State;
@@ -186,10 +187,13 @@ impl State {
 }
 
 impl Cluster {
-    /// Says that an endpoint has failed so often in a row that somebody should look. By workers: a store
-    /// and a wake-up.
+    /// Says that an endpoint has failed so often in a row that somebody should look, and what the last failure
+    /// was. By workers, which wait for nobody: it is not noted when another one notes just now.
     #[cold]
-    pub(crate) fn accuse(&self) {
+    pub(crate) fn accuse(&self, id: Arc<str>, last: LastFailure) {
+        if let Ok(mut failures) = self.failures.try_lock() {
+            failures.insert(id, last);
+        }
         self.accused.store(true, Ordering::Relaxed);
         self.site.bell.notify_one();
     }
@@ -237,9 +241,11 @@ impl Cluster {
     pub(crate) fn judge_runs(&self) {
         let view = self.published().load();
         let runs: Vec<_> = view.snapshot.failure_runs().collect();
+        let failures = std::mem::take(&mut *unpoisoned(self.failures.lock()));
         self.observe(|state, now| {
             let runs = runs.iter().map(|(id, run)| (&**id, *run));
-            state.health.machine.runs(runs, now)
+            let last = |id: &str| failures.get(id)?.in_words();
+            state.health.machine.runs_known(runs, last, now)
         });
     }
 

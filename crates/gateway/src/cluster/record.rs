@@ -14,6 +14,7 @@ use evenkeel_core::{
 
 use super::discovered::Discovered;
 use super::health::HealthState;
+use super::last_failure::LastFailure;
 use super::learning::Learning;
 use super::overlay::Overrides;
 use super::shadow::Shadows;
@@ -33,6 +34,8 @@ pub struct Cluster {
     state: Mutex<State>,
     /// An endpoint has failed so often in a row that somebody should look.
     pub(super) accused: AtomicBool,
+    /// What the last failure was of each that has.
+    pub(super) failures: Mutex<BTreeMap<Arc<str>, LastFailure>>,
     published: Arc<Published<View>>,
     /// Where requests wait when all endpoints are full.
     pub(super) room: Arc<WaitingRoom>,
@@ -83,6 +86,7 @@ impl Cluster {
             name: Arc::clone(&state.config.name),
             site: Arc::clone(site),
             accused: AtomicBool::new(false),
+            failures: Mutex::default(),
             published: Arc::new(Published::new(Arc::new(view))),
             state: Mutex::new(state),
             counters: Mutex::default(),

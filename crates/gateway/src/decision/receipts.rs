@@ -76,6 +76,8 @@ pub struct Receipts {
     keep: usize,
     ring: Mutex<VecDeque<Arc<Kept>>>,
     pub(super) sample: Sample,
+    /// The share that it takes.
+    share: f64,
     pub(super) header: Option<Box<str>>,
     pub(crate) file: Option<Arc<LineFile>>,
     pub(super) clock: Clock,
@@ -95,11 +97,18 @@ impl Receipts {
             keep: config.keep as usize,
             ring: Mutex::default(),
             sample: Sample::new(config.sample),
+            share: config.sample,
             header: config.header.as_deref().map(Into::into),
             file: file.transpose()?.map(Arc::new),
             clock,
             watches: Watches::default(),
         })
+    }
+
+    /// Which share of the requests is kept, whatever comes of them: from 0 to 1.
+    #[must_use]
+    pub fn sample(&self) -> f64 {
+        self.share
     }
 
     /// The latest receipts that are wanted, the newest first. O(kept).

@@ -9,6 +9,7 @@ use evenkeel_http1::{ProxyError, RequestHead};
 
 use super::recorder::Recorder;
 use super::watch::Watch;
+use crate::cluster::LastFailure;
 use crate::worker::{ClusterWorker, WorkerView};
 
 /// The decisions made for the request in hand on a connection; its memory serves the next one too.
@@ -266,6 +267,16 @@ impl Trace {
         self.note(place, |tried| {
             (tried.outcome, tried.ended) = (Some(outcome), Some(now));
         });
+    }
+
+    /// What a failed try came to.
+    #[cold]
+    pub(crate) fn last_failure(&self, place: usize) -> LastFailure {
+        let mut last = LastFailure::default();
+        self.note(place, |tried| {
+            (last.status, last.error) = (tried.status, tried.error);
+        });
+        last
     }
 
     /// Keeps what is to be kept of the request, and is ready for the next one.

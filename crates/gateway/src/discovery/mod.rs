@@ -18,7 +18,7 @@ use crate::cluster::Cluster;
 use crate::lifecycle::Shared;
 pub(crate) use follow::keep;
 use follow::{first, follow};
-pub(crate) use tell::tell_accepted;
+pub(crate) use tell::{tell_accepted, tell_members};
 
 /// How often the configuration is looked at.
 const POLL: Duration = Duration::from_millis(500);

@@ -48,7 +48,7 @@ pub(super) fn tell_offered(
             is_new: true,
             after,
         } => {
-            let said = held(*loss, Duration::from(*after), from);
+            let said = held(cluster.name(), *loss, Duration::from(*after), from);
             tracing::warn!(cluster = cluster.name(), %source, "a list is held: {said}");
             tell(shared, cluster, EventKind::Discovery, "held", said);
         }
@@ -84,16 +84,17 @@ pub(super) fn tell_lost(shared: &Shared, cluster: &Cluster, from: &Discovery, er
     }
 }
 
-fn held(loss: Loss, after: Duration, from: &Discovery) -> String {
+fn held(cluster: &str, loss: Loss, after: Duration, from: &Discovery) -> String {
     let Loss { lost, of } = loss;
     let most = from.max_drop;
     format!(
         "it loses {lost} of {of} endpoints, more than max_drop = {most} allows at once; it is taken when a \
-         read {after:?} later says the same, or by POST /api/v1/clusters/{{cluster}}/discovery/accept"
+         read {after:?} later says the same, or by POST /api/v1/clusters/{cluster}/discovery/accept"
     )
 }
 
-fn tell_members(
+/// Tells who came or went, and why.
+pub(crate) fn tell_members(
     shared: &Shared,
     cluster: &Cluster,
     ids: &[Arc<str>],

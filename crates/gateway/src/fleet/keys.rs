@@ -98,6 +98,22 @@ fn changed(value: &Value) -> Result<EndpointOverride, String> {
     Ok(over)
 }
 
+/// What a value says, for people: `weight 5, admin draining`.
+pub(super) fn in_words(value: Option<&str>) -> String {
+    let Some(value) = value else {
+        return "as configured".to_owned();
+    };
+    let Ok(Value::Object(fields)) = serde_json::from_str(value) else {
+        return value.to_owned();
+    };
+    let fields = fields.iter().map(|(name, value)| match value {
+        Value::Bool(true) => name.clone(),
+        Value::String(text) => format!("{name} {text}"),
+        other => format!("{name} {other}"),
+    });
+    fields.collect::<Vec<_>>().join(", ")
+}
+
 /// Which cluster a key is of.
 pub(super) fn cluster(key: &str) -> Option<String> {
     unescaped(key.split('/').next()?)
@@ -130,6 +146,15 @@ mod tests {
     use evenkeel_core::strategy::registry::STRATEGIES;
 
     use super::*;
+
+    #[test]
+    fn what_another_gateway_says_is_told_in_words() {
+        let told = |value| in_words(Some(value));
+        assert_eq!(told(r#"{"admin":"draining"}"#), "admin draining");
+        assert_eq!(told(r#"{"removed":true}"#), "removed");
+        assert_eq!(told(r#"{"weight":5}"#), "weight 5");
+        assert_eq!(in_words(None), "as configured");
+    }
 
     #[test]
     fn what_is_written_is_read_again() {

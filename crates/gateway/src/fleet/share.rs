@@ -201,7 +201,7 @@ impl Share {
         if !is_new {
             return;
         }
-        let said = format!("by another gateway: {}", value.unwrap_or("as configured"));
+        let said = format!("by another gateway: {}", keys::in_words(value));
         let event = Event::new(EventKind::Operator, "fleet", said);
         let mut event = event.of_cluster(cluster.shared_name());
         if let Some(id) = endpoint {

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use evenkeel_core::{
     Ask, Lease, Nanos, NoEndpoint, Outcome, PickContext, Refused, Samples, Serial, ShedReason,
@@ -124,7 +125,7 @@ impl<'v> Try<'v> {
     /// Lets go of the endpoint, and says how it did. Each try is an observation of its own.
     pub(super) fn finish(self, outcome: Outcome, now: Nanos) {
         let (view, state, endpoint) = (self.view, self.lease.state(), self.endpoint());
-        let policies = &view.view.policies;
+        let (index, policies) = (self.lease.index(), &view.view.policies);
         self.notes.note(|notes| notes.ended(self.place, now));
         self.trace.ended(self.decision, outcome, now);
         view.witness(&self.lease, outcome, now);
@@ -152,7 +153,9 @@ impl<'v> Try<'v> {
             && let Some(most) = policies.failures_max
             && state.failures_in_row().is_multiple_of(most)
         {
-            view.cluster.accuse();
+            let id = Arc::clone(&view.view.targets[index].id);
+            view.cluster
+                .accuse(id, self.trace.last_failure(self.decision));
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::changes::Changes;
 use super::diff::{Diff, Origin, in_force};
 use crate::cluster::{Cluster, Site};
-use crate::discovery::first_lists;
+use crate::discovery::{first_lists, tell_members};
 use crate::event::{Event, EventKind};
 use crate::lifecycle::{Control, Plan, StartError, bind_listener};
 use crate::listener::{Bound, Door};
@@ -73,6 +73,9 @@ impl Control {
         };
         let event = Event::new(EventKind::Reload, cause, evidence);
         self.events().publish(event);
+        if let Ok(changes) = &result {
+            self.tell_of_endpoints(changes);
+        }
         result
     }
 
@@ -123,6 +126,22 @@ impl Control {
             }
         }
         Ok(diff.changes)
+    }
+
+    /// Endpoints that came and went are events, as those of discovery are.
+    fn tell_of_endpoints(&self, changes: &Changes) {
+        for (name, endpoints) in &changes.endpoints {
+            let Some(cluster) = self.cluster(name) else {
+                continue;
+            };
+            let tell = |ids, cause, why| tell_members(&self.shared, &cluster, ids, cause, why);
+            tell(&endpoints.added, "added", "the configuration has it");
+            tell(
+                &endpoints.removed,
+                "removed",
+                "the configuration no longer has it",
+            );
+        }
     }
 
     /// Binds what is new.

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::endpoints::EndpointChanges;
+
 /// What a reload changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Clusters, by name.
     pub clusters: Difference,
+    /// Of clusters that stay: which endpoints of the configuration came, went and changed.
+    pub endpoints: Vec<(Arc<str>, EndpointChanges)>,
     /// Listeners, by name.
     pub listeners: Difference,
     /// Other settings, as the configuration writes them.
@@ -63,6 +67,11 @@ impl fmt::Display for Changes {
             let changed = difference.changed.iter();
             parts.extend(changed.map(|(name, what)| format!("{kind} {name}: {}", what.join(", "))));
         }
+        parts.extend(
+            self.endpoints
+                .iter()
+                .map(|(name, what)| format!("{name}: {what}")),
+        );
         parts.extend(self.settings.iter().map(|key| (*key).to_owned()));
         let later = self.next_start.iter();
         parts.extend(later.map(|key| format!("{key} takes effect at the next start")));

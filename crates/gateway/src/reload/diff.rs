@@ -5,6 +5,7 @@ use std::sync::Arc;
 use evenkeel_config::{Cluster, Config, Listener, Runtime};
 
 use super::changes::{Changes, Difference};
+use super::endpoints::EndpointChanges;
 
 /// Where each part of the new configuration comes from, and what the reload comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,7 @@ impl Diff {
             listeners,
             changes: Changes {
                 clusters: cluster_changes,
+                endpoints: endpoint_changes(old, new),
                 listeners: listener_changes,
                 settings: differing(&[
                     ("runtime.drain_timeout", drain),
@@ -170,6 +172,16 @@ fn cluster_settings(old: &Cluster, new: &Cluster) -> Vec<&'static str> {
         ("sticky", old.sticky != new.sticky),
         ("shadow", old.shadow != new.shadow),
     ]))
+}
+
+/// Of each cluster that stays, if its endpoints are others.
+fn endpoint_changes(old: &Config, new: &Config) -> Vec<(Arc<str>, EndpointChanges)> {
+    let stays = new.clusters.iter().filter_map(|cluster| {
+        let before = old.clusters.iter().find(|old| same_cluster(old, cluster))?;
+        let changes = EndpointChanges::between(&before.endpoints, &cluster.endpoints);
+        (!changes.is_empty()).then(|| (cluster.name(), changes))
+    });
+    stays.collect()
 }
 
 fn listener_settings(old: &Listener, new: &Listener) -> Vec<&'static str> {

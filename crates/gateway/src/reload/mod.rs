@@ -8,6 +8,8 @@
 mod apply;
 mod changes;
 mod diff;
+mod endpoints;
 
 pub use apply::{OperatorChanges, ReloadError};
 pub use changes::{Changes, Difference};
+pub use endpoints::EndpointChanges;

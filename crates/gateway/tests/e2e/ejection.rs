@@ -59,7 +59,8 @@ fn failures_in_a_row_eject_at_once_and_for_a_time() {
     assert!((5..=7).contains(&failed), "{failed}");
     let told = gateway.endpoint("a");
     assert!(
-        told.reason.contains("requests in a row failed"),
+        told.reason
+            .contains("requests in a row failed (the last: status 500), takes none for"),
         "{}",
         told.reason
     );

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evenkeel_config::{Cluster, Config, Listener};
 use evenkeel_core::Admin;
-use evenkeel_gateway::{Changes, OperatorChanges, ReloadError};
+use evenkeel_gateway::{Changes, EventKind, OperatorChanges, ReloadError};
 use evenkeel_testkit::{Answer, Gate, Gateway, RawClient, Upstream, config, eventually};
 
 use crate::membership::at_rate;
@@ -72,6 +72,29 @@ fn g11_reloads_under_load_lose_nothing() {
     assert!(left.count() > 0 && right.count() > 0);
     gateway.assert_idle();
     gateway.assert_blameless();
+}
+
+/// What a reload changed of endpoints is told by their names, and who comes is an event of its own.
+#[test]
+fn what_a_reload_does_to_endpoints_is_told() {
+    let (a, b) = (Upstream::ok("a"), Upstream::ok("b"));
+    let gateway = Gateway::start(&config([a.endpoint("a").with_weight(2)]));
+    let mut events = gateway.control().events().subscribe();
+    let changes = reloaded(
+        &gateway,
+        &config([a.endpoint("a").with_weight(5), b.endpoint("b")]),
+    );
+    let said = "cluster web: endpoints; web: b added, a weight 2 -> 5";
+    assert_eq!(changes.to_string(), said);
+    let mut next = || {
+        let event = gateway.wait(events.next());
+        let event = event.expect("few of them").expect("it runs");
+        let id = event.endpoint.as_deref().unwrap_or_default().to_owned();
+        (event.event, event.evidence.to_string(), id)
+    };
+    assert_eq!(next(), (EventKind::Reload, said.into(), "".into()));
+    let came = "the configuration has it";
+    assert_eq!(next(), (EventKind::Membership, came.into(), "b".into()));
 }
 
 /// Connections to an endpoint that stays are kept, and so is all that was counted of it.
