@@ -63,6 +63,14 @@ fn subsets_show_their_balance_before_they_are_rolled_out() {
         }
         assert_eq!((&*rows[0][0], &*rows[1][0]), ("4", "20"));
     }
+    // What programs read has no place for it: that is said, and not passed over.
+    let path = file("json.toml", &format!("{GOOD}subset = {{}}\n"));
+    for (option, value) in [("--gateways", "4"), ("--endpoints", "100")] {
+        let ended = run(&["check", &path, option, value, "--format", "json"]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+        let wanted = "--gateways and --endpoints ask for a table about subsets, which --format json has no place for";
+        assert!(ended.stderr.contains(wanted), "{}", ended.stderr);
+    }
     // Of the two that are configured none is left out.
     let path = file("small.toml", &format!("{GOOD}subset = {{}}\n"));
     let said = run(&["check", &path]).stdout;

@@ -12,6 +12,9 @@ use crate::exit::{Code, Failure};
 use crate::output::Format;
 use crate::{Outcome, output};
 
+/// The fleets of which is said how evenly subsets spread, when none are named: a small, a middling and a large one.
+const FLEETS: [u16; 3] = [3, 10, 30];
+
 /// Validate a configuration
 ///
 /// Reports every mistake at once, each with its line, the offending text underlined, and what would
@@ -26,18 +29,20 @@ pub(crate) struct Check {
     #[arg(long, conflicts_with = "config")]
     schema: bool,
 
-    /// For fleets of how many gateways to say how evenly subsets spread, with a cluster that has them
+    /// For fleets of how many gateways to say how evenly subsets spread, with a cluster that has them; 3,10,30
+    /// when absent
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "3,10,30",
-        value_name = "COUNTS"
+        value_name = "COUNTS",
+        conflicts_with = "schema"
     )]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
-    gateways: Vec<u16>,
+    gateways: Option<Vec<u16>>,
 
     /// Of how many endpoints, instead of those that are configured
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    #[arg(long, value_name = "COUNT", conflicts_with = "schema")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=20_000))]
     endpoints: Option<u32>,
 
     /// How to print the diagnostics
@@ -50,6 +55,13 @@ impl Check {
         let Some(path) = &self.config else {
             return output::print_json(&evenkeel_config::schema());
         };
+        let asks_for_subsets = self.gateways.is_some() || self.endpoints.is_some();
+        if asks_for_subsets && self.format == Format::Json {
+            return Err(Failure::usage(
+                "--gateways and --endpoints ask for a table about subsets, which --format json has no place for: \
+                 leave them out, or print text",
+            ));
+        }
         let loaded = evenkeel_config::load(path);
         if let Ok(loaded) = &loaded {
             Gateway::check_files(&loaded.config)
@@ -59,7 +71,8 @@ impl Check {
             (Ok(loaded), Format::Json) => output::print_json(&loaded.report.to_json()),
             (Ok(loaded), Format::Text) => {
                 output::say(&loaded.report.render_text(output::stderr_colours()));
-                let subsets = subsets::report(&loaded.config, &self.gateways, self.endpoints);
+                let gateways = self.gateways.as_deref().unwrap_or(&FLEETS);
+                let subsets = subsets::report(&loaded.config, gateways, self.endpoints);
                 output::print(&(in_order(&loaded.config, &loaded.report) + &subsets))
             }
             (Err(error), Format::Text) => Err(summed_up(error)),
