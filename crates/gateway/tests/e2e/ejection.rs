@@ -60,7 +60,7 @@ fn failures_in_a_row_eject_at_once_and_for_a_time() {
     let told = gateway.endpoint("a");
     assert!(
         told.reason
-            .contains("requests in a row failed (the last: status 500), takes none for"),
+            .contains("requests in a row failed (the last: status 500), out for"),
         "{}",
         told.reason
     );
