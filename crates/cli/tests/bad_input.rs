@@ -41,7 +41,7 @@ fn every_mistake_of_a_file_is_exit_3_and_names_the_thing_and_what_is_right() {
         ("broken TOML", with("endpoints = [\"h:1\""), &[]),
         ("not TOML at all", "{\"listener\": []}".to_owned(), &[]),
         ("nothing", String::new(), &["listener"]),
-        ("a key of the future", with("endpoints = []\n[fleet]\netcd = [\"http://h:1\"]\nshare = [\"health\"]"), &["fleet.share", "not supported yet"]),
+        ("an unknown word in a list", with("endpoints = []\n[fleet]\netcd = [\"http://h:1\"]\nshare = [\"verdicts\"]"), &["fleet.share", "verdicts", "health"]),
         ("a missing variable", with("endpoints = [\"${NO_SUCH_VARIABLE_HERE}\"]"), &["NO_SUCH_VARIABLE_HERE"]),
     ];
     for (what, text, parts) in cases {
