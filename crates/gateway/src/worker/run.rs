@@ -5,8 +5,9 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::LocalOptions;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinHandle, LocalSet};
+use tokio::task::JoinHandle;
 
 use super::alarm::TICK;
 use super::{Entry, Worker};
@@ -85,12 +86,11 @@ pub(crate) fn spawn(
         .spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
-                .build();
+                .build_local(LocalOptions::default());
             // Whoever started us waits for this and nothing else.
             let _ = started.send(runtime.as_ref().map(|_| ()).map_err(|error| error.kind()));
             let Ok(runtime) = runtime else { return };
-            let tasks = LocalSet::new();
-            tasks.block_on(&runtime, async move {
+            runtime.block_on(async move {
                 let worker = Rc::new(Worker::new(number, &shared));
                 run(&worker, sockets, inbox).await;
                 // They hold the worker, and it holds them.
