@@ -187,6 +187,7 @@ const CLIENT_FEATURES: &[&str] = &[
     "prometheus",
     "receipts",
     "reqwest",
+    "tls",
     "tracing",
 ];
 

@@ -12,7 +12,7 @@
 
 #![deny(missing_docs)]
 
-#[cfg(feature = "gateway")]
+#[cfg(feature = "authority")]
 mod authority;
 mod client;
 mod deadline;
@@ -26,7 +26,7 @@ mod missing;
 mod silent;
 mod upstream;
 
-#[cfg(feature = "gateway")]
+#[cfg(feature = "authority")]
 pub use authority::Authority;
 pub use client::RawClient;
 pub use deadline::{Deadline, PATIENCE, eventually};

@@ -8,6 +8,8 @@ use std::sync::Mutex;
 use evenkeel_core::{FailurePoint, unpoisoned};
 use http::Request;
 
+#[cfg(feature = "tls")]
+use super::tls::word_of;
 use crate::rules::Judgement;
 
 /// Why an endpoint gave no answer; with the request, where not a byte of it was sent.
@@ -49,12 +51,21 @@ impl<B> HttpError<B> {
         unpoisoned(self.request.get_mut()).take()
     }
 
+    /// Whether the endpoint does not speak what it was offered in the handshake of TLS.
+    #[cfg(feature = "tls")]
+    pub(super) fn is_refused_offer(&self) -> bool {
+        matches!(&self.kind, Kind::Connect(error) if super::tls::is_refused_offer(error))
+    }
+
     pub(crate) fn judgement(&self) -> Judgement {
         match &self.kind {
             Kind::Connect(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Judgement::failure(FailurePoint::Connect, "connection_timeout")
             }
-            Kind::Connect(_) => Judgement::failure(FailurePoint::Connect, "connection_refused"),
+            Kind::Connect(error) => {
+                let word = word_of(error).unwrap_or("connection_refused");
+                Judgement::failure(FailurePoint::Connect, word)
+            }
             // The caller's own body broke off: that is nobody's fault here.
             Kind::Broken(error) if error.is_user() => Judgement::neutral("request_incomplete"),
             Kind::Broken(_) => Judgement::failure(FailurePoint::Silent, "connection_terminated"),
@@ -84,4 +95,9 @@ impl<B> StdError for HttpError<B> {
             Kind::Broken(error) => error,
         })
     }
+}
+
+#[cfg(not(feature = "tls"))]
+fn word_of(_: &io::Error) -> Option<&'static str> {
+    None
 }

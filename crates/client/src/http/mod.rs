@@ -19,9 +19,13 @@
 //! ```
 
 mod connecting;
+#[cfg(feature = "tls")]
+mod either;
 mod error;
 mod one;
 mod pooled;
+#[cfg(feature = "tls")]
+mod tls;
 mod two;
 
 use std::fmt;
@@ -37,19 +41,24 @@ use http::{Request, Response, Uri};
 use http_body::Body;
 use tower_service::Service;
 
+use self::connecting::Offer;
 use crate::connect::Connect;
 use crate::error::BoxError;
 use crate::long::Boxed;
 
 pub use error::HttpError;
 pub use pooled::PooledBody;
+#[cfg(feature = "tls")]
+pub use tls::{BadServerName, Tls};
 
 /// How endpoints are connected to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Options {
     connect_timeout: Duration,
     idle_timeout: Duration,
     idle_max: usize,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,38 +72,74 @@ enum Version {
 /// The address of an endpoint is `HOST:PORT`, or `unix:PATH`. HTTP/1.1 keeps connections for the next calls; HTTP/2 has
 /// one connection for each endpoint, and all calls are streams on it.
 pub struct HttpConnect<B> {
-    version: Version,
+    offer: Offer,
     options: Options,
     bodies: PhantomData<fn(B)>,
+}
+
+impl Options {
+    /// The name that all endpoints go by, if they do.
+    fn common_name(&self) -> Option<&str> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.common_name();
+        }
+        None
+    }
+
+    fn scheme(&self) -> Scheme {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            return Scheme::HTTPS;
+        }
+        Scheme::HTTP
+    }
 }
 
 impl<B> HttpConnect<B> {
     /// HTTP/1.1.
     #[must_use]
     pub fn http1() -> Self {
-        Self::new(Version::One)
+        Self::new(Offer::One)
     }
 
-    /// HTTP/2 with prior knowledge.
+    /// HTTP/2: in the clear with prior knowledge.
     #[must_use]
     pub fn http2() -> Self {
-        Self::new(Version::Two)
+        Self::new(Offer::Two)
     }
 
-    fn new(version: Version) -> Self {
+    /// HTTP/2 with those endpoints that agree to it in their handshake of TLS, HTTP/1.1 with the others.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn negotiated(tls: Tls) -> Self {
+        Self::new(Offer::Either).tls(tls)
+    }
+
+    /// Over TLS.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.options.tls = Some(tls);
+        self
+    }
+
+    fn new(offer: Offer) -> Self {
         let options = Options {
             connect_timeout: Duration::from_secs(1),
             idle_timeout: Duration::from_secs(30),
             idle_max: 256,
+            #[cfg(feature = "tls")]
+            tls: None,
         };
         Self {
-            version,
+            offer,
             options,
             bodies: PhantomData,
         }
     }
 
-    /// For a connection to stand; 1 s by default.
+    /// For a connection to stand, with its handshake; 1 s by default.
     #[must_use]
     pub fn connect_timeout(mut self, most: Duration) -> Self {
         self.options.connect_timeout = most;
@@ -125,10 +170,12 @@ where
     type Service = HttpEndpoint<B>;
 
     fn connect(&self, endpoint: &Endpoint) -> HttpEndpoint<B> {
-        let target = Target::new(endpoint.address(), self.options);
-        HttpEndpoint(match self.version {
-            Version::One => Kind::One(Arc::new(one::Pool::new(target))),
-            Version::Two => Kind::Two(Arc::new(two::Shared::new(target))),
+        let target = || Target::new(endpoint.address(), self.options.clone());
+        HttpEndpoint(match self.offer {
+            Offer::One => Kind::One(Arc::new(one::Pool::new(target()))),
+            Offer::Two => Kind::Two(Arc::new(two::Shared::new(target()))),
+            #[cfg(feature = "tls")]
+            Offer::Either => Kind::Either(Arc::new(either::Either::new(target))),
         })
     }
 
@@ -136,6 +183,8 @@ where
         match &service.0 {
             Kind::One(pool) => pool.retire(),
             Kind::Two(shared) => shared.retire(),
+            #[cfg(feature = "tls")]
+            Kind::Either(either) => either.retire(),
         }
     }
 }
@@ -143,7 +192,7 @@ where
 impl<B> fmt::Debug for HttpConnect<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpConnect")
-            .field("version", &self.version)
+            .field("offer", &self.offer)
             .field("options", &self.options)
             .finish()
     }
@@ -155,6 +204,8 @@ pub struct HttpEndpoint<B>(Kind<B>);
 enum Kind<B> {
     One(Arc<one::Pool<B>>),
     Two(Arc<two::Shared<B>>),
+    #[cfg(feature = "tls")]
+    Either(Arc<either::Either<B>>),
 }
 
 impl<B> Clone for HttpEndpoint<B> {
@@ -162,6 +213,8 @@ impl<B> Clone for HttpEndpoint<B> {
         Self(match &self.0 {
             Kind::One(pool) => Kind::One(Arc::clone(pool)),
             Kind::Two(shared) => Kind::Two(Arc::clone(shared)),
+            #[cfg(feature = "tls")]
+            Kind::Either(either) => Kind::Either(Arc::clone(either)),
         })
     }
 }
@@ -171,6 +224,8 @@ impl<B> fmt::Debug for HttpEndpoint<B> {
         let target = match &self.0 {
             Kind::One(pool) => &pool.target,
             Kind::Two(shared) => &shared.target,
+            #[cfg(feature = "tls")]
+            Kind::Either(either) => &either.one.target,
         };
         f.debug_tuple("HttpEndpoint")
             .field(&target.address)
@@ -196,6 +251,8 @@ where
         match &self.0 {
             Kind::One(pool) => one::call(pool, request),
             Kind::Two(shared) => Box::pin(two::call(Arc::clone(shared), request)),
+            #[cfg(feature = "tls")]
+            Kind::Either(either) => either::call(either, request),
         }
     }
 }
@@ -211,11 +268,11 @@ struct Target {
 
 impl Target {
     fn new(address: &str, options: Options) -> Self {
-        // A socket of the file system has no name of its own.
-        let name = if address.starts_with("unix:") {
-            "localhost"
-        } else {
-            address
+        let name = match options.common_name() {
+            Some(name) => name,
+            // A socket of the file system has no name of its own.
+            None if address.starts_with("unix:") => "localhost",
+            None => address,
         };
         Self {
             host: HeaderValue::from_str(name).ok(),
@@ -249,11 +306,15 @@ impl Target {
     /// Makes a request one that HTTP/2 can carry: with an authority.
     fn prepare_two<B>(&self, request: &mut Request<B>) -> Prepared {
         let mut prepared = Prepared::AsItWas;
-        if request.uri().authority().is_none() {
-            prepared = Prepared::Authority;
-            let mut parts = request.uri().clone().into_parts();
-            parts.scheme = Some(Scheme::HTTP);
-            parts.authority = self.authority.clone();
+        let (uri, scheme) = (request.uri(), self.options.scheme());
+        // Over TLS endpoints refuse what claims to be in the clear.
+        if uri.authority().is_none() || uri.scheme() != Some(&scheme) {
+            let mut parts = uri.clone().into_parts();
+            if parts.authority.is_none() {
+                prepared = Prepared::Authority;
+                parts.authority = self.authority.clone();
+            }
+            parts.scheme = Some(scheme);
             if let Ok(uri) = Uri::from_parts(parts) {
                 *request.uri_mut() = uri;
             }

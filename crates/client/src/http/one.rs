@@ -17,6 +17,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use pin_project_lite::pin_project;
 
+use super::connecting::{Offer, Stream};
 use super::error::HttpError;
 use super::pooled::PooledBody;
 use super::{Prepared, Target};
@@ -94,7 +95,7 @@ impl<B> Pool<B> {
 }
 
 /// What comes of a request.
-type Answered<B> = Result<Response<PooledBody<B>>, HttpError<B>>;
+pub(super) type Answered<B> = Result<Response<PooledBody<B>>, HttpError<B>>;
 
 /// Sends a request on a kept connection, or on a new one.
 pub(super) fn call<B>(pool: &Arc<Pool<B>>, mut request: Request<B>) -> Boxed<Answered<B>>
@@ -208,7 +209,17 @@ where
     B::Data: Send,
     B::Error: Into<BoxError>,
 {
-    let stream = target.dial().await?;
+    let (stream, _) = target.dial(Offer::One).await?;
+    begin(stream).await
+}
+
+/// Begins to speak on a new connection.
+pub(super) async fn begin<B>(stream: Stream) -> io::Result<SendRequest<B>>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
     let shaken = handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = shaken.map_err(io::Error::other)?;
     // It ends with its socket, or when nobody can send any more.

@@ -13,6 +13,7 @@ use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use super::Target;
+use super::connecting::{Offer, Stream};
 use super::error::HttpError;
 use super::pooled::PooledBody;
 use crate::error::BoxError;
@@ -116,18 +117,30 @@ where
     if let Some(made) = shared.open() {
         return Ok(made);
     }
-    let stream = shared.target.dial().await?;
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .timer(TokioTimer::new())
-        .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT);
-    let shaken = builder.handshake(TokioIo::new(stream)).await;
-    let (sender, connection) = shaken.map_err(io::Error::other)?;
-    // It ends with its socket, or when nobody can send any more.
-    tokio::spawn(connection);
-    if !shared.retired.load(Ordering::SeqCst) {
-        *unpoisoned(shared.current.lock()) = Some(sender.clone());
+    let (stream, _) = shared.target.dial(Offer::Two).await?;
+    shared.begin(stream).await
+}
+
+impl<B> Shared<B>
+where
+    B: Body + Send + 'static + Unpin,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    /// Begins to speak on a new connection, which is the one from now on.
+    pub(super) async fn begin(&self, stream: Stream) -> io::Result<SendRequest<B>> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT);
+        let shaken = builder.handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.map_err(io::Error::other)?;
+        // It ends with its socket, or when nobody can send any more.
+        tokio::spawn(connection);
+        if !self.retired.load(Ordering::SeqCst) {
+            *unpoisoned(self.current.lock()) = Some(sender.clone());
+        }
+        Ok(sender)
     }
-    Ok(sender)
 }

@@ -13,3 +13,4 @@ mod registry;
 mod retries;
 mod rolling;
 mod server;
+mod tls;

@@ -14,9 +14,12 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::{TcpListener, TcpStream};
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 /// A server; dropped, it ends at once.
 #[derive(Debug)]
@@ -34,7 +37,25 @@ impl Server {
         Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), takes, two).await
     }
 
+    /// One over TLS, which speaks what its handshake says.
+    pub(crate) async fn secured(tls: ServerConfig) -> Self {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let speaks = Speaks::Negotiated(Arc::new(tls).into());
+        Self::speaking(address, Duration::ZERO, speaks).await
+    }
+
     pub(crate) async fn at(address: SocketAddr, takes: Duration, two: bool) -> Self {
+        let speaks = if two { Speaks::Two } else { Speaks::One };
+        Self::speaking(address, takes, speaks).await
+    }
+
+    /// One over TLS at an address that another one had.
+    pub(crate) async fn secured_at(address: SocketAddr, tls: ServerConfig) -> Self {
+        let speaks = Speaks::Negotiated(Arc::new(tls).into());
+        Self::speaking(address, Duration::ZERO, speaks).await
+    }
+
+    async fn speaking(address: SocketAddr, takes: Duration, speaks: Speaks) -> Self {
         let listener = TcpListener::bind(address).await.expect("a port");
         let address = listener.local_addr().expect("bound");
         let (stop, stopped) = watch::channel(false);
@@ -43,7 +64,7 @@ impl Server {
             listener,
             (Arc::clone(&count), Arc::clone(&connections)),
             takes,
-            two,
+            speaks,
             stopped,
         ));
         Self {
@@ -76,11 +97,19 @@ impl Drop for Server {
     }
 }
 
+/// What a server speaks.
+#[derive(Clone)]
+enum Speaks {
+    One,
+    Two,
+    Negotiated(TlsAcceptor),
+}
+
 async fn accept(
     listener: TcpListener,
     (count, connections): (Arc<AtomicU64>, Arc<AtomicU64>),
     takes: Duration,
-    two: bool,
+    speaks: Speaks,
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut serving = JoinSet::new();
@@ -89,7 +118,16 @@ async fn accept(
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else { break };
                 connections.fetch_add(1, Ordering::Relaxed);
-                serving.spawn(serve(stream, Arc::clone(&count), takes, two, stopped.clone()));
+                let (count, stopped) = (Arc::clone(&count), stopped.clone());
+                match speaks.clone() {
+                    Speaks::One => serving.spawn(serve(stream, count, takes, false, stopped)),
+                    Speaks::Two => serving.spawn(serve(stream, count, takes, true, stopped)),
+                    Speaks::Negotiated(acceptor) => serving.spawn(async move {
+                        let Ok(stream) = acceptor.accept(stream).await else { return };
+                        let two = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                        serve(stream, count, takes, two, stopped).await;
+                    }),
+                };
             }
             _ = stopped.changed() => break,
         }
@@ -99,7 +137,7 @@ async fn accept(
 }
 
 async fn serve(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     count: Arc<AtomicU64>,
     takes: Duration,
     two: bool,
@@ -109,6 +147,8 @@ async fn serve(
         count.fetch_add(1, Ordering::Relaxed);
         let text = match request.uri().path() {
             "/host" => named(&request),
+            "/version" => format!("{:?}", request.version()),
+            "/scheme" => format!("{:?}", request.uri().scheme_str()),
             path => format!("{} {path}", request.method()),
         };
         async move {

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use evenkeel_config::ClusterTls;
 use evenkeel_core::Published;
+use evenkeel_tls::{HTTP1, HTTP2, TlsError, Watched, client_config, server_name};
 use rustls::pki_types::ServerName;
-use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, ClientConnection};
 
-use super::files::{Watched, authorities, certified};
-use super::{HTTP1, HTTP2, TlsError, provider};
 use crate::cluster::{Host, Target};
 
 /// What one connection is opened for.
@@ -98,7 +96,7 @@ impl ClientTls {
 
     fn name_of(&self, target: &Target) -> Result<ServerName<'static>, rustls::Error> {
         let name = match (&self.tls.server_name, &target.host) {
-            (Some(name), _) => name.trim_matches(['[', ']']).to_owned(),
+            (Some(name), _) => name.to_string(),
             (None, Host::Socket(address)) => address.ip().to_string(),
             (None, Host::Name(name)) => {
                 let host = name.rsplit_once(':').map_or(&**name, |(host, _)| host);
@@ -109,24 +107,14 @@ impl ClientTls {
                 return Err(rustls::Error::General(why.to_owned()));
             }
         };
-        ServerName::try_from(name).map_err(|error| rustls::Error::General(error.to_string()))
+        server_name(&name).map_err(|error| rustls::Error::General(error.to_string()))
     }
 }
 
 fn config(tls: &ClusterTls, http2: bool) -> Result<ClientConfig, TlsError> {
-    let roots = authorities(tls.ca.as_ref())?;
-    let builder = ClientConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()
-        // The provider has what these versions need; that is what is checked here.
-        .map_err(|error| TlsError::new(&std::path::Path::new("TLS").into(), error))?
-        .with_root_certificates(roots);
-    let mut config = match &tls.identity {
-        None => builder.with_no_client_auth(),
-        Some(identity) => {
-            let resolver = SingleCertAndKey::from(certified(identity)?);
-            builder.with_client_cert_resolver(Arc::new(resolver))
-        }
-    };
+    let identity = tls.identity.as_ref();
+    let identity = identity.map(|identity| (&identity.certificate, &identity.key));
+    let mut config = client_config(tls.ca.as_ref(), identity)?;
     let protocol = if http2 { HTTP2 } else { HTTP1 };
     config.alpn_protocols = vec![protocol.to_vec()];
     Ok(config)

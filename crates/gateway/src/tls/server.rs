@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use evenkeel_config::{Identity, ListenerTls, Protocol};
 use evenkeel_core::Published;
+use evenkeel_tls::{HTTP1, HTTP2, TlsError, Watched, authorities, certified, provider};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-
-use super::files::{Watched, authorities, certified};
-use super::{HTTP1, HTTP2, TlsError, provider};
 
 /// The certificates of a listener, the newest that were right.
 #[derive(Debug)]
@@ -88,7 +86,7 @@ impl Choice {
         let mut configs = Vec::with_capacity(tls.len());
         let mut names = BTreeMap::new();
         for (place, one) in tls.iter().enumerate() {
-            let certified = certified(&one.identity)?;
+            let certified = certified(&one.identity.certificate, &one.identity.key)?;
             for name in names_of(&certified) {
                 names.entry(name).or_insert(place);
             }

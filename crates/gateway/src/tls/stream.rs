@@ -12,9 +12,9 @@ use std::task::{Context, Poll, ready};
 use rustls::Connection;
 use tokio::io::{AsyncWrite, ReadBuf};
 
-use super::HTTP2;
 use crate::stream::Stream;
 use crate::worker::buffer::Inbox;
+use evenkeel_tls::HTTP2;
 
 /// A connection that is secured.
 #[derive(Debug)]

@@ -6,13 +6,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use evenkeel_config::Identity;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::{TlsError, provider};
+use crate::{TlsError, provider};
 
 /// Where systems keep the authorities that they believe.
 const SYSTEM: [&str; 4] = [
@@ -23,19 +22,26 @@ const SYSTEM: [&str; 4] = [
 ];
 
 /// A certificate with its key, which belong together.
-pub(super) fn certified(identity: &Identity) -> Result<CertifiedKey, TlsError> {
-    let chain = certificates(&identity.certificate)?;
-    let key = PrivateKeyDer::from_pem_file(&identity.key)
-        .map_err(|error| TlsError::new(&identity.key, format!("holds no private key: {error}")))?;
-    CertifiedKey::from_der(chain, key, &provider()).map_err(|error| {
-        let certificate = identity.certificate.display();
-        let why = format!("is not the key of {certificate}: {error}");
-        TlsError::new(&identity.key, why)
+///
+/// # Errors
+///
+/// When they do not, or a file holds nothing of the kind.
+pub fn certified(certificate: &Arc<Path>, key: &Arc<Path>) -> Result<CertifiedKey, TlsError> {
+    let chain = certificates(certificate)?;
+    let private = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| TlsError::new(key, format!("holds no private key: {error}")))?;
+    CertifiedKey::from_der(chain, private, &provider()).map_err(|error| {
+        let why = format!("is not the key of {}: {error}", certificate.display());
+        TlsError::new(key, why)
     })
 }
 
 /// The authorities in a file, or those of the system.
-pub(super) fn authorities(path: Option<&Arc<Path>>) -> Result<Arc<RootCertStore>, TlsError> {
+///
+/// # Errors
+///
+/// When the file holds none, or something else.
+pub fn authorities(path: Option<&Arc<Path>>) -> Result<Arc<RootCertStore>, TlsError> {
     let mut roots = RootCertStore::empty();
     let Some(path) = path else {
         let found = SYSTEM.iter().map(Path::new).find(|path| path.exists());
@@ -66,20 +72,21 @@ type Stamp = Option<(SystemTime, u64, u64)>;
 
 /// Files, as they were when they were last looked at.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub struct Watched {
     paths: Vec<Arc<Path>>,
     seen: Mutex<Vec<Stamp>>,
 }
 
 impl Watched {
     /// To be made before the files are read: what is written in between is a change then.
-    pub(super) fn new(paths: Vec<Arc<Path>>) -> Self {
+    #[must_use]
+    pub fn new(paths: Vec<Arc<Path>>) -> Self {
         let seen = Mutex::new(stamps(&paths));
         Self { paths, seen }
     }
 
     /// Whether any of them has changed since this was asked last.
-    pub(super) fn have_changed(&self) -> bool {
+    pub fn have_changed(&self) -> bool {
         let now = stamps(&self.paths);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = *seen != now;
