@@ -5,7 +5,13 @@
 //! chosen; of equally fast ones the least pressed. One report for each endpoint is kept, the latest: an overloaded one that reports often must
 //! not raise the bar to its own height.
 
+mod ages;
+mod figures;
+
 use std::any::Any;
+
+use ages::Ages;
+use figures::Figures;
 
 use super::cursor::{OwnCursor, Place};
 use crate::clock::Nanos;
@@ -15,22 +21,11 @@ use crate::load::Load;
 /// After this a report says nothing any more.
 const EXPIRY: Nanos = Nanos::from_secs(1);
 
-/// Q = 2^(-1/4) of the reports' requests in flight: what is above it is hot. In 1/10,000.
-const QUANTILE: usize = 8_409;
-
-/// Latencies of up to so many percent of the shortest are as short: the paper has them decide to the
-/// last digit, and among few endpoints chance would then leave some idle for as long as it is
-/// remembered.
-const TIE: u64 = 115;
-
 /// The most reports.
 pub(super) const POOL_MAX: usize = 32;
 
 /// No endpoint's place.
 const NOBODY: u32 = u32::MAX;
-
-/// The most that can be hot, and the one that is the bar.
-const TOP: usize = 6;
 
 /// What is known of an endpoint's load, by its own word or by what is seen of it.
 ///
@@ -66,14 +61,15 @@ pub struct Report {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) report: Report,
-    /// Load over weight.
-    pub(super) pressure: u64,
-    /// In nanoseconds; 0 is not known.
-    latency: u64,
     /// How often it may still be used.
     uses: u32,
-    /// Counts reports, modulo 2^32: which came before which.
-    number: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn pressure(&self) -> u64 {
+        pressure(self.report.load, self.report.weight)
+    }
 }
 
 /// A latency for comparisons: 0 is not known.
@@ -126,10 +122,11 @@ pub(super) struct Pool {
     entries: Vec<Entry>,
     /// The endpoint of each entry, side by side: every report looks through all of them.
     endpoints: [u32; POOL_MAX],
+    /// Load over weight, and latency, of each entry.
+    figures: Figures,
+    ages: Ages,
     /// How many are by the endpoint's own word.
     own_words: usize,
-    /// The number of the next report.
-    next: u32,
     /// None was made before this.
     not_before: Nanos,
     /// Fractions of a use and of a removal that are left over, in 1/256.
@@ -145,8 +142,9 @@ impl Pool {
             upkeep,
             entries: Vec::with_capacity(upkeep.size),
             endpoints: [NOBODY; POOL_MAX],
+            figures: Figures::new(),
+            ages: Ages::new(),
             own_words: 0,
-            next: 0,
             not_before: Nanos(0),
             use_rest: 0,
             remove_rest: 0,
@@ -169,17 +167,17 @@ impl Pool {
         let budget = self.upkeep.reuse + self.use_rest;
         self.use_rest = budget % 256;
         let entry = Entry {
-            pressure: pressure(report.load, report.weight),
-            latency: in_nanos(report.latency),
             uses: budget / 256,
-            number: self.next,
             report,
         };
-        self.next = self.next.wrapping_add(1);
         let full = self.entries.len() == self.upkeep.size;
-        match known.or(full.then(|| self.oldest())) {
+        let oldest = if full { self.ages.oldest() } else { None };
+        match known.or(oldest) {
             Some(at) => self.replace(at, entry),
-            None => self.push(entry),
+            None => {
+                self.ages.add(self.entries.len());
+                self.push(entry);
+            }
         }
         if report.at < self.not_before {
             self.not_before = report.at;
@@ -194,7 +192,7 @@ impl Pool {
     pub(super) fn insert_seen(&mut self, mut seen: Report) {
         if self.own_words > 0 {
             let own = self.entries.iter().filter(|entry| entry.report.own_word);
-            let sum: u64 = own.map(|entry| entry.pressure).sum();
+            let sum: u64 = own.map(Entry::pressure).sum();
             let typical = sum / self.own_words as u64;
             // Back from load over weight to requests.
             let requests = (typical * u64::from(seen.weight)).div_ceil(1 << 24);
@@ -215,24 +213,38 @@ impl Pool {
         (found != 0).then(|| found.trailing_zeros() as usize)
     }
 
+    /// Adds an entry behind the others; its age is up to the caller.
     fn push(&mut self, entry: Entry) {
-        self.endpoints[self.entries.len()] = entry.report.index;
+        let at = self.entries.len();
+        self.endpoints[at] = entry.report.index;
+        self.figures
+            .set(at, entry.pressure(), in_nanos(entry.report.latency));
         self.own_words += usize::from(entry.report.own_word);
         self.entries.push(entry);
     }
 
     fn replace(&mut self, at: usize, entry: Entry) {
-        let old = std::mem::replace(&mut self.entries[at], entry);
-        self.endpoints[at] = entry.report.index;
+        let old = &mut self.entries[at];
         self.own_words += usize::from(entry.report.own_word);
         self.own_words -= usize::from(old.report.own_word);
+        *old = entry;
+        self.endpoints[at] = entry.report.index;
+        self.figures
+            .set(at, entry.pressure(), in_nanos(entry.report.latency));
+        self.ages.remove(at);
+        self.ages.add(at);
     }
 
     fn remove(&mut self, at: usize) {
         let gone = self.entries.swap_remove(at);
-        let left = self.entries.len();
-        self.endpoints[at] = self.endpoints[left];
-        self.endpoints[left] = NOBODY;
+        let last = self.entries.len();
+        self.endpoints[at] = self.endpoints[last];
+        self.endpoints[last] = NOBODY;
+        self.figures.swap_remove(at, last);
+        self.ages.remove(at);
+        if at != last {
+            self.ages.relocate(last, at);
+        }
         self.own_words -= usize::from(gone.report.own_word);
     }
 
@@ -243,20 +255,6 @@ impl Pool {
                 self.remove(at);
             }
         }
-    }
-
-    /// The place of the oldest report.
-    fn oldest(&self) -> usize {
-        let (mut oldest, mut most) = (0, 0);
-        for (at, entry) in self.entries.iter().enumerate() {
-            let age = self.next.wrapping_sub(entry.number);
-            (oldest, most) = if age > most {
-                (at, age)
-            } else {
-                (oldest, most)
-            };
-        }
-        oldest
     }
 
     /// Drops reports that are too old.
@@ -274,81 +272,27 @@ impl Pool {
         self.not_before = times.min().unwrap_or(now);
     }
 
-    /// The entry to use among those that are usable: the fastest that is not hot, as the module says; and
-    /// the pressure above which others are. `None` for fewer than two.
-    ///
-    /// Which entry is the fastest, or hot, is not to be guessed: so no branch asks for it.
+    /// The entry to use: the fastest that is not hot, as the module says; and the pressure above which
+    /// others are. `None` for fewer than two.
     #[inline]
-    pub(super) fn best(&self, usable: u32) -> Option<(usize, u64)> {
-        let bar = self.bar(usable)?;
-        let mut fastest = u64::MAX;
-        for (at, entry) in self.entries.iter().enumerate() {
-            let cold = usable >> at & 1 == 1 && entry.pressure <= bar;
-            // What is not known, 0, is the largest here.
-            let latency = entry.latency.wrapping_sub(1);
-            fastest = fastest.min(if cold { latency } else { u64::MAX });
-        }
-        // One that is not known is as fast as any: so pressure decides, and it gets its share of a try.
-        let as_fast = fastest.saturating_add(1).saturating_mul(TIE) / 100;
-        let (mut best, mut least) = (0, u64::MAX);
-        for (at, entry) in self.entries.iter().enumerate() {
-            let fast = usable >> at & 1 == 1 && entry.latency <= as_fast;
-            // What is hot is never below what is cold.
-            let pressure = if fast { entry.pressure } else { u64::MAX };
-            (best, least) = if pressure < least {
-                (at, pressure)
-            } else {
-                (best, least)
-            };
-        }
-        Some((best, bar))
+    pub(super) fn best(&self) -> Option<(usize, u64)> {
+        let count = self.entries.len();
+        self.figures.best(count, count)
     }
 
-    /// A bit for each entry.
-    #[inline]
-    pub(super) fn all(&self) -> u32 {
-        // POOL_MAX of them fill the word.
-        ((1u64 << self.entries.len()) - 1) as u32
+    /// The same among those that `may` be used.
+    #[cold]
+    pub(super) fn best_of(&self, may: impl Fn(u32) -> bool) -> Option<(usize, u64)> {
+        let entries = &self.entries;
+        let usable = self
+            .figures
+            .of(|at| entries.get(at).is_some_and(|entry| may(entry.report.index)));
+        usable.best(usable.count(), entries.len())
     }
 
-    /// A bit for each entry that `may` be used.
-    pub(super) fn usable(&self, may: impl Fn(u32) -> bool) -> u32 {
-        let entries = self.entries.iter().enumerate();
-        entries.fold(0, |bits, (at, entry)| {
-            bits | u32::from(may(entry.report.index)) << at
-        })
-    }
-
-    /// The pressure above which an entry is hot, by exact rank among those that are usable; `None` for
-    /// fewer than two.
-    #[inline]
-    fn bar(&self, usable: u32) -> Option<u64> {
-        let count = usable.count_ones() as usize;
-        if count < 2 {
-            return None;
-        }
-        match count - 1 - (count - 1) * QUANTILE / 10_000 {
-            // Up to 19 entries.
-            hot @ ..4 => Some(self.highest::<4>(usable)[hot]),
-            hot => Some(self.highest::<TOP>(usable)[hot]),
-        }
-    }
-
-    /// The highest pressures in falling order.
-    #[inline]
-    fn highest<const COUNT: usize>(&self, usable: u32) -> [u64; COUNT] {
-        let mut highest = [0; COUNT];
-        for (at, entry) in self.entries.iter().enumerate() {
-            let mut rest = if usable >> at & 1 == 1 {
-                entry.pressure
-            } else {
-                0
-            };
-            for slot in &mut highest {
-                (*slot, rest) = (rest.max(*slot), rest.min(*slot));
-            }
-        }
-        highest
+    /// Load over weight of an entry.
+    pub(super) fn pressure(&self, at: usize) -> u64 {
+        self.figures.pressure(at)
     }
 
     /// Counts a use of an entry: one more request is in flight there, and the report is worn. `bar` is
@@ -357,7 +301,7 @@ impl Pool {
     pub(super) fn spend(&mut self, at: usize, bar: u64) {
         let entry = &mut self.entries[at];
         entry.report.load.in_flight = entry.report.load.in_flight.saturating_add(1);
-        entry.pressure = pressure(entry.report.load, entry.report.weight);
+        self.figures.set_pressure(at, entry.pressure());
         entry.uses = entry.uses.saturating_sub(1);
         if entry.uses == 0 {
             self.remove(at);
@@ -376,22 +320,13 @@ impl Pool {
             return;
         }
         self.worst_is_next = !self.worst_is_next;
-        let at = if self.worst_is_next {
-            self.oldest()
-        } else {
-            self.worst(bar)
+        let at = match self.worst_is_next {
+            true => self.ages.oldest(),
+            false => Some(self.figures.worst(bar, self.entries.len())),
         };
-        self.remove(at);
-    }
-
-    /// The hot one with the most requests in flight, or, if none is hot, the slowest.
-    fn worst(&self, bar: u64) -> usize {
-        let badness = |(_, entry): &(usize, &Entry)| match entry.pressure > bar {
-            true => (true, entry.pressure),
-            false => (false, entry.latency),
-        };
-        let worst = self.entries.iter().enumerate().max_by_key(badness);
-        worst.map_or(0, |(at, _)| at)
+        if let Some(at) = at {
+            self.remove(at);
+        }
     }
 }
 
@@ -425,18 +360,22 @@ impl OwnCursor for Pool {
             };
             Some(Entry {
                 report,
-                pressure: pressure(report.load, weight),
-                latency: entry.latency,
                 uses: entry.uses,
-                number: entry.number,
             })
         };
         self.retain(|_| false);
         // No more than there is room for.
-        for entry in old.entries.iter().filter_map(moved).take(self.upkeep.size) {
-            self.push(entry);
+        let mut places = [None; POOL_MAX];
+        for (place, entry) in places.iter_mut().zip(&old.entries) {
+            let room = self.entries.len() < self.upkeep.size;
+            if let Some(entry) = moved(entry).filter(|_| room) {
+                *place = Some(self.entries.len());
+                self.push(entry);
+            }
         }
-        self.next = old.next;
+        for at in old.ages.iter().filter_map(|at| places[at]) {
+            self.ages.add(at);
+        }
         self.not_before = old.not_before;
         self.use_rest = old.use_rest;
         self.remove_rest = old.remove_rest;

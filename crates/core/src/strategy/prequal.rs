@@ -142,19 +142,20 @@ impl Table for PoolTable {
                 pool.insert_seen(inputs.see(seen));
             }
         }
-        let usable = if inputs.nobody_refused() {
-            pool.all()
+        let best = if inputs.nobody_refused() {
+            pool.best()
         } else {
-            pool.usable(|index| !inputs.is_refused(index))
+            pool.best_of(|index| !inputs.is_refused(index))
         };
-        let Some((best, bar)) = pool.best(usable) else {
+        let Some((best, bar)) = best else {
             inputs.note_fallback(Fallback::NoReports);
             return self.without.choose(&mut Cursor::None, inputs);
         };
         let index = pool.entries()[best].report.index;
         if inputs.is_traced() {
-            for entry in pool.entries() {
-                inputs.note_report(&entry.report, entry.pressure, entry.pressure > bar);
+            for (at, entry) in pool.entries().iter().enumerate() {
+                let pressure = pool.pressure(at);
+                inputs.note_report(&entry.report, pressure, pressure > bar);
             }
         }
         pool.spend(best, bar);
