@@ -5,13 +5,14 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use evenkeel_core::health::{AttemptTotals, ClusterHealth, Happening, Observed};
+use evenkeel_core::health::{AttemptTotals, ClusterHealth, Happening, Observed, ProbeResult};
 use evenkeel_core::{
     Admin, Doors, DuplicateId, Endpoint, Group, Membership, Nanos, Published, UnknownEndpoint,
     unpoisoned,
 };
 
 use crate::balance::Balance;
+use crate::checks;
 use crate::clock;
 use crate::connect::Connect;
 use crate::counters::Counted;
@@ -114,6 +115,7 @@ impl<C: Connect> Cluster<C> {
         let owner = Arc::downgrade(&inner);
         inner.shared.set_owner(owner);
         upkeep::start(&inner);
+        checks::start(&inner);
         Ok(Self { inner })
     }
 
@@ -234,12 +236,20 @@ impl<C: Connect> Inner<C> {
         health.apply(membership, now);
         // Somebody may warm up now.
         self.shared.ring();
+        self.shared.change_list();
         self.publish(state, happenings, retired);
     }
 
     /// Lets the health machine take in something, and publishes what follows from it.
     fn observe(&self, step: impl FnOnce(&mut State<C::Service>, Nanos) -> Vec<Happening>) {
-        let now = clock::now();
+        self.observe_at(clock::now(), step);
+    }
+
+    fn observe_at(
+        &self,
+        now: Nanos,
+        step: impl FnOnce(&mut State<C::Service>, Nanos) -> Vec<Happening>,
+    ) {
         let mut state = self.state();
         let happenings = step(&mut state, now);
         let State {
@@ -341,6 +351,33 @@ impl<C: Connect> Inner<C> {
         if now.0 > known.0 / 4 * 5 || now.0 < known.0 / 5 * 4 {
             self.publish(state, Vec::new(), Vec::new());
         }
+    }
+
+    /// Whoever is to be checked.
+    pub(crate) fn checked(&self) -> Vec<Arc<Endpoint>> {
+        let state = self.state();
+        let endpoints = state.membership.endpoints();
+        let enabled = endpoints.filter(|(_, admin)| *admin != Admin::Disabled);
+        enabled.map(|(endpoint, _)| Arc::clone(endpoint)).collect()
+    }
+
+    /// How often an endpoint is to be checked at the moment; none when it is not there.
+    pub(crate) fn pace(&self, id: &str, now: Nanos) -> Option<Nanos> {
+        self.state().health.pace(id, now)
+    }
+
+    /// Takes in what checks found then.
+    pub(crate) fn probed(&self, found: &[(Arc<str>, ProbeResult)], now: Nanos) {
+        self.observe_at(now, |state, now| {
+            let probed = |(id, result)| state.health.probed(id, result, now);
+            found
+                .iter()
+                .map(|(id, result)| (&**id, result))
+                .flat_map(probed)
+                .collect()
+        });
+        // Somebody may warm up now, or be held out for a while.
+        self.shared.ring();
     }
 
     fn stats(&self) -> Stats {

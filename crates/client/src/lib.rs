@@ -48,6 +48,7 @@ mod alone;
 mod balance;
 #[cfg(feature = "http")]
 mod body;
+mod checks;
 mod clock;
 mod cluster;
 mod connect;
@@ -85,6 +86,9 @@ mod view;
 pub use balance::{Balance, Call};
 #[cfg(feature = "http")]
 pub use body::HeldBody;
+pub use checks::{Check, Checking, TcpCheck};
+#[cfg(feature = "hyper")]
+pub use checks::{HttpCheck, NoBody};
 pub use cluster::Cluster;
 pub use connect::Connect;
 pub use error::{BoxError, Error};

@@ -42,7 +42,9 @@ pub trait Observe: fmt::Debug + Send + Sync {
 pub enum Trouble<'a> {
     /// The system gives no thread for it: no endpoint is ejected, and none returns or warms up.
     NoThread(&'a io::Error),
-    /// An observer, a strategy of one's own or a service panicked there. The step is left out, the next ones follow.
+    /// The system gives no thread, or no runtime, for its checks: endpoints are not checked.
+    NoChecks(&'a io::Error),
+    /// An observer, a strategy of one's own, a service or a check panicked there. The step is left out, the next ones follow.
     Panicked {
         /// What it said, if that is text.
         message: &'a str,
@@ -56,6 +58,9 @@ impl fmt::Display for Trouble<'_> {
                 f,
                 "nothing looks after the cluster, no thread for it: {error}"
             ),
+            Self::NoChecks(error) => {
+                write!(f, "endpoints are not checked, no thread for that: {error}")
+            }
             Self::Panicked { message } => write!(
                 f,
                 "what looks after the cluster ran into a panic: {message}"

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::health::{HealthPolicy, OutlierPolicy, SlowStart};
+use evenkeel_core::health::{ActivePolicy, HealthPolicy, OutlierPolicy, SlowStart};
 use evenkeel_core::strategy::registry::{self, BuildError};
 use evenkeel_core::strategy::{Strategy, Value};
 use evenkeel_core::{
@@ -10,6 +10,7 @@ use evenkeel_core::{
     Watermarks,
 };
 
+use crate::checks::{self, Check, Checker};
 use crate::observe::Observe;
 
 /// The shortest interval of [`Settings::outlier`]: with none the thread that judges would never rest.
@@ -36,6 +37,7 @@ pub struct Settings {
     pub(crate) retry: RetryRules,
     pub(crate) budget: RetryPolicy,
     pub(crate) health: HealthPolicy,
+    pub(crate) checker: Option<Checker>,
     pub(crate) panic: PanicThreshold,
     pub(crate) keys: KeyPolicy,
     pub(crate) cap: Option<u32>,
@@ -64,6 +66,7 @@ impl Settings {
                 outlier: Some(OutlierPolicy::default()),
                 slow_start: Some(SlowStart::default()),
             },
+            checker: None,
             panic: PanicThreshold::default(),
             keys: KeyPolicy::default(),
             cap: None,
@@ -115,6 +118,24 @@ impl Settings {
             interval: policy.interval.max(INTERVAL_MIN),
             ..policy
         });
+        self
+    }
+
+    /// Checks endpoints: those that fail [`ActivePolicy::fall`] checks in a row get no calls until they have passed
+    /// [`ActivePolicy::rise`]. By a thread of its own. A span below 10 ms counts as 10 ms.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use evenkeel_client::{Settings, TcpCheck, core::health::ActivePolicy};
+    ///
+    /// // By the defaults a hung endpoint is out within 3 s.
+    /// let settings = Settings::new("users").checks(ActivePolicy::default(), TcpCheck);
+    /// ```
+    #[must_use]
+    pub fn checks(mut self, policy: ActivePolicy, check: impl Check) -> Self {
+        self.health.active = Some(checks::sensible(policy));
+        self.checker = Some(Checker(Arc::new(check)));
         self
     }
 

@@ -10,6 +10,8 @@ use std::time::Duration;
 use evenkeel_core::health::AttemptTotals;
 use evenkeel_core::{Nanos, PickerSeed, QueuePolicy, RetryBudget, WaitingRoom, unpoisoned};
 
+use tokio::sync::Notify;
+
 use crate::counters::{COUNTED, EndpointCounters, ThreadCounters};
 use crate::settings::Settings;
 use crate::stats::EndpointCalls;
@@ -36,6 +38,8 @@ pub(crate) struct Shared {
     ended: AtomicBool,
     registry: Mutex<Registry>,
     bell: Bell,
+    /// For whoever checks endpoints.
+    list_changed: Notify,
     /// The cluster itself.
     owner: OnceLock<Weak<Owner>>,
 }
@@ -73,6 +77,7 @@ impl Shared {
             ended: AtomicBool::new(false),
             registry: Mutex::default(),
             bell: Bell::default(),
+            list_changed: Notify::new(),
             owner: OnceLock::new(),
             settings,
         }
@@ -133,6 +138,16 @@ impl Shared {
         self.bell.wait(most);
     }
 
+    /// Says that others are listed.
+    pub(crate) fn change_list(&self) {
+        self.list_changed.notify_one();
+    }
+
+    /// Waits until others are listed, or the cluster has ended. For one who waits.
+    pub(crate) async fn list_changed(&self) {
+        self.list_changed.notified().await;
+    }
+
     /// Says whose this is, once.
     pub(crate) fn set_owner(&self, owner: Weak<Owner>) {
         let _ = self.owner.set(owner);
@@ -148,6 +163,7 @@ impl Shared {
         self.ended.store(true, Ordering::Relaxed);
         ENDED.fetch_add(1, Ordering::Release);
         self.ring();
+        self.change_list();
     }
 
     pub(crate) fn has_ended(&self) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! By a thread of its own for each cluster, so that neither a runtime is needed nor any call pays for it.
 
+use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -59,20 +60,25 @@ fn look_after<C: Connect>(cluster: &Weak<Inner<C>>, shared: &Shared) {
 
 /// Does a step in which code of others may run, and says whether it went through. What it panics with is told; the thread
 /// goes on.
-fn guard(shared: &Shared, step: impl FnOnce()) -> bool {
+pub(crate) fn guard(shared: &Shared, step: impl FnOnce()) -> bool {
     // What the step holds is whole after a panic: see the locks that it takes.
     let Err(panic) = catch_unwind(AssertUnwindSafe(step)) else {
         return true;
     };
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let message = text.unwrap_or("without a text");
+    let message = said(&*panic);
     tell(shared, &Trouble::Panicked { message });
     false
 }
 
+/// What a panic says.
+pub(crate) fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a text")
+}
+
 /// Tells all observers; one that panics at this too has said so by its panic.
-fn tell(shared: &Shared, trouble: &Trouble<'_>) {
+pub(crate) fn tell(shared: &Shared, trouble: &Trouble<'_>) {
     let settings = &shared.settings;
     let cluster = &*settings.name;
     #[cfg(feature = "tracing")]

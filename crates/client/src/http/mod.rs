@@ -189,6 +189,16 @@ where
     }
 }
 
+impl<B> Clone for HttpConnect<B> {
+    fn clone(&self) -> Self {
+        Self {
+            offer: self.offer,
+            options: self.options.clone(),
+            bodies: PhantomData,
+        }
+    }
+}
+
 impl<B> fmt::Debug for HttpConnect<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpConnect")

@@ -3,6 +3,7 @@
 mod adaptors;
 mod balance;
 mod cancellation;
+mod checks;
 mod endpoints;
 mod examples;
 mod faults;

@@ -22,7 +22,7 @@ use crate::server::Server;
 type Calls = Cluster<HttpConnect<Full<Bytes>>>;
 
 /// A server's side: a certificate for these names, asking for one of the authority, and what it speaks.
-fn server_config(
+pub(crate) fn server_config(
     authority: &Authority,
     names: &[&str],
     asks: bool,
