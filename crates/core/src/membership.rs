@@ -1,5 +1,11 @@
 //! The writer's side of a cluster.
 
+mod keys;
+mod member;
+
+pub use keys::{KeyPolicy, MissingKey};
+pub(crate) use member::Member;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -13,7 +19,7 @@ use crate::health::Condition;
 use crate::health::panic::PanicThreshold;
 use crate::load::{InFlight, Total};
 use crate::report::AgentWish;
-use crate::snapshot::{Snapshot, Standing};
+use crate::snapshot::Snapshot;
 use crate::strategy::Strategy;
 use crate::tier::labels::LabelSelector;
 use crate::tier::subset::Subset;
@@ -63,51 +69,6 @@ pub const FULL_WEIGHT: u16 = 256;
 
 static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
-/// What is done with requests that have no key, under a strategy that chooses by key.
-///
-/// # Examples
-///
-/// ```
-/// # use evenkeel_core::{Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, strategy::registry};
-/// use evenkeel_core::{KeyPolicy, MissingKey, NoEndpoint};
-///
-/// let mut members = Membership::new("web", registry::build("maglev", &[])?);
-/// members.upsert(Endpoint::new("a", "10.0.0.1:80"));
-/// members.set_key_policy(KeyPolicy { missing: MissingKey::Error, ..KeyPolicy::default() });
-/// let mut picker = Picker::new(PickerSeed { root: 7, picker: 0 });
-/// let keyless = PickContext::at(Nanos(0));
-/// assert_eq!(picker.pick(&members.snapshot(), &keyless).err(), Some(NoEndpoint::NoKey));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MissingKey {
-    /// They go to any endpoint, by weight.
-    #[default]
-    Random,
-    /// They fail, with [`crate::NoEndpoint::NoKey`].
-    Error,
-}
-
-/// How keys are handled by the strategies that choose by key.
-///
-/// # Examples
-///
-/// ```
-/// use evenkeel_core::{KeyPolicy, MissingKey};
-///
-/// let keys = KeyPolicy { missing: MissingKey::Error, bounded_load: Some(1.25) };
-/// assert_eq!(KeyPolicy::default().missing, MissingKey::Random);
-/// # let _ = keys;
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct KeyPolicy {
-    /// What is done without a key.
-    pub missing: MissingKey,
-    /// How many times its share of the requests in flight an endpoint may have, above 1; none: no
-    /// bound.
-    pub bounded_load: Option<f64>,
-}
-
 /// The endpoints of one cluster and its policies, as one writer changes them.
 ///
 /// Changes gather until [`Membership::snapshot`] turns them into one new generation. The records of
@@ -148,61 +109,6 @@ pub struct Membership {
     pub(crate) in_flight: Option<Arc<Total>>,
     /// The median latency of a snapshot that is built again from its record.
     pub(crate) recorded_median: Option<Nanos>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) admin: Admin,
-    pub(crate) condition: Condition,
-    /// What a strategy for weights makes of its weight, in 1/256.
-    factor: u16,
-    /// How far it has warmed up, in 1/256 of that.
-    warmth: u16,
-    pub(crate) state: Arc<EndpointState>,
-    learned: Option<u32>,
-    /// What the agent beside it wants.
-    pub(crate) wish: AgentWish,
-}
-
-impl Member {
-    pub(crate) fn standing(&self) -> Standing {
-        match self.admin.min(self.wish.admin()) {
-            Admin::Disabled => Standing::Disabled,
-            Admin::Draining => Standing::Draining,
-            Admin::Enabled if self.endpoint.weight() == 0 => Standing::Draining,
-            Admin::Enabled => match self.condition {
-                Condition::Usable => Standing::Ready,
-                Condition::Unhealthy => Standing::Unhealthy,
-                Condition::Ejected => Standing::Ejected,
-                Condition::Damped => Standing::Damped,
-            },
-        }
-    }
-
-    /// What its weight is scaled by, in 1/256.
-    pub(crate) fn scale(&self) -> u16 {
-        let scaled = u32::from(self.factor) * u32::from(self.warmth) / u32::from(FULL_WEIGHT);
-        u16::try_from(scaled).unwrap_or(u16::MAX)
-    }
-
-    /// Says whether anything is other than it was.
-    fn set_condition(&mut self, condition: Condition, warmth: u16) -> bool {
-        let before = (self.condition, self.warmth);
-        if condition == Condition::Usable && before.0 != Condition::Usable {
-            self.state.forget_failures_in_row();
-        }
-        (self.condition, self.warmth) = (condition, warmth);
-        before != (condition, warmth)
-    }
-
-    /// At least 1, so that an endpoint in service never starves.
-    pub(crate) fn effective_weight(&self) -> u32 {
-        match u32::from(self.endpoint.weight()) {
-            0 => 0,
-            weight => (weight * u32::from(self.scale())).max(1),
-        }
-    }
 }
 
 impl Membership {

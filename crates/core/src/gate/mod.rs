@@ -2,6 +2,7 @@
 
 mod capacity;
 mod concurrency;
+mod doors;
 mod queue;
 mod repeat;
 mod retry_budget;
@@ -11,8 +12,9 @@ mod shed;
 pub(crate) use capacity::Upto;
 pub use capacity::{Levels, Watermarks};
 pub use concurrency::{LearnedLimit, Samples};
+pub use doors::{Ask, Doors};
 pub use queue::{Line, Place as QueuePlace, QueuePolicy, Refused};
 pub use repeat::{FailurePoint, Repeatable, RetryRules};
 pub use retry_budget::{RequestWindow, RetryBudget, RetryPolicy};
-pub use room::{Ask, Doors, Slot, Waiting, WaitingRoom};
+pub use room::{Slot, Waiting, WaitingRoom};
 pub use shed::{Priority, ShedReason};
