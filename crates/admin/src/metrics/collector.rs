@@ -397,7 +397,13 @@ pub(super) fn histogram(
     labels: &impl EncodeLabelSet,
     durations: &Histogram,
 ) -> Result<(), Error> {
-    write_buckets(family, labels, &BUCKETS, durations.cells(), durations.sum())
+    write_buckets(
+        family,
+        labels,
+        &BUCKETS,
+        &durations.buckets(),
+        durations.sum(),
+    )
 }
 
 fn write_buckets(

@@ -28,24 +28,63 @@ pub const BUCKETS: [Nanos; 18] = [
     Nanos::from_secs(60),
 ];
 
-const CELLS: usize = BUCKETS.len() + 1;
+/// Each bucket is counted in so many equal parts, so that a quantile of equal durations is near them: at most
+/// an eighth of a bucket away, which is a fifth of the duration itself where a bucket goes from 2 to 5.
+const PARTS: usize = 8;
+
+/// The upper bounds of the parts of all buckets.
+const PART_BOUNDS: [Nanos; BUCKETS.len() * PARTS] = part_bounds();
+
+const CELLS: usize = PART_BOUNDS.len() + 1;
+
+const fn part_bounds() -> [Nanos; BUCKETS.len() * PARTS] {
+    let mut bounds = [Nanos(0); BUCKETS.len() * PARTS];
+    let mut at = 0;
+    while at < bounds.len() {
+        let bucket = at / PARTS;
+        let lower = if bucket == 0 {
+            0
+        } else {
+            BUCKETS[bucket - 1].0
+        };
+        let width = BUCKETS[bucket].0 - lower;
+        let part = (at % PARTS + 1) as u64;
+        bounds[at] = Nanos(lower + width * part / PARTS as u64);
+        at += 1;
+    }
+    bounds
+}
+
+/// The cell that a duration is counted in.
+#[inline]
+fn cell_of(duration: Nanos) -> usize {
+    PART_BOUNDS.partition_point(|bound| *bound < duration)
+}
 
 /// One worker's count of durations.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Durations {
     cells: [AtomicU64; CELLS],
     sum: AtomicU64,
 }
 
+impl Default for Durations {
+    fn default() -> Self {
+        Self {
+            cells: [const { AtomicU64::new(0) }; CELLS],
+            sum: AtomicU64::new(0),
+        }
+    }
+}
+
 impl Durations {
     #[inline]
     pub(super) fn count(&self, duration: Nanos) {
-        let bucket = BUCKETS.partition_point(|bound| *bound < duration);
-        add(&self.cells[bucket], 1);
+        add(&self.cells[cell_of(duration)], 1);
         add(&self.sum, duration.0);
     }
 
-    /// The count of each bucket, and the sum.
+    /// The count of each part of a bucket, and the sum.
     pub(super) fn figures(&self) -> Vec<&AtomicU64> {
         self.cells.iter().chain([&self.sum]).collect()
     }
@@ -59,15 +98,24 @@ impl Durations {
     }
 }
 
-/// Durations, counted in [`BUCKETS`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Durations, counted in equal parts of [`BUCKETS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     cells: [u64; CELLS],
     sum: Nanos,
 }
 
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            cells: [0; CELLS],
+            sum: Nanos(0),
+        }
+    }
+}
+
 impl Histogram {
-    /// The count of each bucket, and the sum.
+    /// The count of each part of a bucket, and the sum.
     pub(crate) fn figures(&self) -> Vec<u64> {
         self.cells.iter().copied().chain([self.sum.0]).collect()
     }
@@ -86,14 +134,18 @@ impl Histogram {
     }
 
     pub(crate) fn count_one(&mut self, duration: Nanos) {
-        self.cells[BUCKETS.partition_point(|bound| *bound < duration)] += 1;
+        self.cells[cell_of(duration)] += 1;
         self.sum.0 = self.sum.0.wrapping_add(duration.0);
     }
 
-    /// The count of each bucket, the one without a bound last.
+    /// The count of each of [`BUCKETS`], the one without a bound last.
     #[must_use]
-    pub fn cells(&self) -> &[u64] {
-        &self.cells
+    pub fn buckets(&self) -> [u64; BUCKETS.len() + 1] {
+        let mut buckets = [0; BUCKETS.len() + 1];
+        for (bucket, parts) in buckets.iter_mut().zip(self.cells.chunks(PARTS)) {
+            *bucket = parts.iter().sum();
+        }
+        buckets
     }
 
     /// All durations together.
@@ -130,8 +182,9 @@ impl Histogram {
         self.sum.0 = self.sum.0.wrapping_add(other.sum.0);
     }
 
-    /// The duration below which `share` (0..=1) of them lie, interpolated within its bucket, and never
-    /// further than their sum allows: of one duration it is that duration. Zero without any.
+    /// The duration below which `share` (0..=1) of them lie, interpolated within an eighth of its bucket, and
+    /// never further than their sum allows: of one duration it is that duration. Zero without any, and the last
+    /// bound of [`BUCKETS`] for what lies beyond it.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Nanos {
         if self.count() == 0 {
@@ -142,7 +195,7 @@ impl Histogram {
         let mut lower = Nanos(0);
         for (at, cell) in self.cells.iter().enumerate() {
             let count = *cell as f64;
-            let Some(upper) = BUCKETS.get(at).copied() else {
+            let Some(upper) = PART_BOUNDS.get(at).copied() else {
                 return lower;
             };
             if count > 0.0 && below + count >= rank {
@@ -156,8 +209,8 @@ impl Histogram {
         lower
     }
 
-    /// Moves a guess from within a bucket to where it can lie. As many of the bucket's `count` as are not
-    /// `below` it are at least as long, so together they exceed the bucket's lower bound by no more than
+    /// Moves a guess from within a cell to where it can lie. As many of the cell's `count` as are not
+    /// `below` it are at least as long, so together they exceed the cell's lower bound by no more than
     /// all durations exceed the bounds of theirs; and the same from above.
     fn within_sum(
         &self,
@@ -166,11 +219,11 @@ impl Histogram {
         upper: Nanos,
         (below, count): (f64, f64),
     ) -> Nanos {
-        let lowers = [Nanos(0)].into_iter().chain(BUCKETS);
+        let lowers = [Nanos(0)].into_iter().chain(PART_BOUNDS);
         let least: u64 = lowers.zip(self.cells).map(|(bound, it)| bound.0 * it).sum();
         let excess = self.sum.0.saturating_sub(least) as f64;
         let most = lower.0 as f64 + excess / (count - below).max(1.0);
-        let bounds = BUCKETS.into_iter().zip(self.cells);
+        let bounds = PART_BOUNDS.into_iter().zip(self.cells);
         let sum: u64 = bounds.map(|(bound, it)| bound.0 * it).sum();
         let fewest = match self.cells[CELLS - 1] {
             0 => upper.0 as f64 - sum.saturating_sub(self.sum.0) as f64 / below.max(1.0),
@@ -208,12 +261,42 @@ mod tests {
     #[test]
     fn quantiles_of_equal_durations_are_near_them() {
         // Near the lower and near the upper bound of a bucket of 2 to 5 s.
-        for (millis, far) in [(2001, 110), (4999, 110)] {
+        for (millis, far) in [(2001, 110), (4999, 110), (101, 13), (150, 13), (7000, 630)] {
             let equal = of_millis(&[millis; 1000]);
             for share in [0.01, 0.5, 0.99] {
                 let quantile = equal.quantile(share).as_millis();
                 assert!(quantile.abs_diff(millis) < far, "{share}: {quantile}");
             }
+        }
+    }
+
+    #[test]
+    fn a_few_long_durations_do_not_move_the_quantiles_of_equal_ones() {
+        let mut durations = vec![101; 1000];
+        durations.extend([190, 3000]);
+        let quantile = of_millis(&durations).quantile(0.99).as_millis();
+        assert!((101..=113).contains(&quantile), "{quantile}");
+    }
+
+    #[test]
+    fn parts_of_buckets_add_up_to_buckets() {
+        let histogram = of_millis(&[51, 60, 100, 101, 99_000]);
+        let buckets = histogram.buckets();
+        let at = |bound| {
+            BUCKETS
+                .iter()
+                .position(|it| *it == Nanos::from_millis(bound))
+        };
+        assert_eq!(buckets[at(100).unwrap()], 3);
+        assert_eq!(buckets[at(200).unwrap()], 1);
+        assert_eq!(buckets[BUCKETS.len()], 1);
+        assert_eq!(buckets.iter().sum::<u64>(), histogram.count());
+        for (bound, last) in BUCKETS.iter().zip(PART_BOUNDS.chunks(PARTS)) {
+            assert_eq!(
+                last.last(),
+                Some(bound),
+                "a part ends where its bucket does"
+            );
         }
     }
 
