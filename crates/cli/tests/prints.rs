@@ -96,6 +96,54 @@ fn mistakes_can_be_read_by_programs() {
     assert_eq!(json(&ended.stdout)[0]["file"], "no/such.toml");
 }
 
+/// What a gateway would skip or wait for is known before it runs.
+#[test]
+fn files_of_endpoints_are_read_too() {
+    let entries = "endpoints = [\"127.0.0.1:1\", { id = \"b\" }, { addres = \"127.0.0.1:3\" }]\n";
+    let listed = file("listed.toml", entries);
+    let empty = file("none.toml", "endpoints = []\n");
+    let broken = file("broken.toml", "endpoints = [\n  oops\n]\n");
+    let missing = format!("{listed}.not");
+    for (path, warnings) in [
+        (
+            &listed,
+            &["endpoints[1]: the endpoint has no address", "endpoints[2]:"][..],
+        ),
+        (&empty, &["the file lists none"]),
+        (&broken, &["makes no sense", "in line 2"]),
+        (&missing, &["cannot be read"]),
+    ] {
+        let discovery = format!("[cluster.web.discovery]\ntype = \"file\"\npath = \"{path}\"\n");
+        let config = file("discovers.toml", &format!("{GOOD}{discovery}"));
+        let ended = run(&["check", &config]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        for warning in warnings {
+            assert!(
+                ended.stderr.contains(warning),
+                "{warning}: {}",
+                ended.stderr
+            );
+        }
+        assert!(
+            ended
+                .stderr
+                .contains("warning: endpoints of cluster \"web\": "),
+            "{}",
+            ended.stderr
+        );
+        assert!(ended.stdout.contains("warning"), "{}", ended.stdout);
+        let all = json(&run(&["check", &config, "--format", "json"]).stdout);
+        let of_file = |one: &&Value| one["file"] == path.as_str();
+        let found = all
+            .as_array()
+            .expect("an array")
+            .iter()
+            .filter(of_file)
+            .count();
+        assert_eq!(found, if *path == listed { 2 } else { 1 }, "{all}");
+    }
+}
+
 #[test]
 fn the_schema_is_json() {
     let ended = run(&["check", "--schema"]);
@@ -154,16 +202,38 @@ fn help_and_version_are_no_failures() {
         assert!(ended.stdout.contains("Usage: evenkeel"));
         assert!(!ended.stdout.contains('\x1b'), "colours are for terminals");
     }
-    let version = run(&["--version"]).stdout;
-    let dashboard = match evenkeel_admin::HAS_DASHBOARD {
-        true => "",
-        false => " (built without the dashboard)",
-    };
-    let wanted = concat!("evenkeel ", env!("CARGO_PKG_VERSION"));
-    assert_eq!(version, format!("{wanted}{dashboard}\n"));
     let ended = run(&[]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("Usage: evenkeel"));
+}
+
+#[test]
+fn the_version_tells_the_commit_of_a_checkout_and_what_is_missing() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let is_checkout = std::path::Path::new(root).join(".git").exists();
+    let mut git = std::process::Command::new("git");
+    let head = git.args(["-C", root, "rev-parse", "--short=12", "HEAD"]);
+    let mut notes = Vec::new();
+    if is_checkout {
+        // Where git is not there or trusts the folder not, the build knows all the same.
+        let Some(head) = head.output().ok().filter(|it| it.status.success()) else {
+            return eprintln!("git does not say which commit this is: nothing to compare with");
+        };
+        notes.push(format!(
+            "commit {}",
+            String::from_utf8_lossy(&head.stdout).trim()
+        ));
+    }
+    if !evenkeel_admin::HAS_DASHBOARD {
+        notes.push("built without the dashboard".to_owned());
+    }
+    let notes = match notes.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", notes.join(", ")),
+    };
+    let version = run(&["--version"]).stdout;
+    let number = env!("CARGO_PKG_VERSION");
+    assert_eq!(version, format!("evenkeel {number}{notes}\n"));
 }
 
 #[test]

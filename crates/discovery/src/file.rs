@@ -20,6 +20,17 @@ use crate::listing::{Listing, SourceError};
 /// How often the file is looked at.
 const POLL: Duration = Duration::from_millis(250);
 
+/// Reads a file with `endpoints = [...]` once, as a source of that kind would. Blocks.
+///
+/// # Errors
+///
+/// When it cannot be read, or is no list.
+pub fn read_file(path: &Path) -> Result<Listing, SourceError> {
+    let source = FileSource::new(path);
+    let text = read_text(path).map_err(|error| source.unreadable(&error))?;
+    source.parse(&text)
+}
+
 /// A file with `endpoints = [...]`.
 #[derive(Debug)]
 pub(crate) struct FileSource {
@@ -91,7 +102,7 @@ impl FileSource {
 
     async fn load(&self) -> Result<String, SourceError> {
         let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || read_file(&path)).await;
+        let read = tokio::task::spawn_blocking(move || read_text(&path)).await;
         let text = read.map_err(std::io::Error::other).and_then(|text| text);
         text.map_err(|error| self.unreadable(&error))
     }
@@ -109,7 +120,7 @@ impl FileSource {
     }
 }
 
-fn read_file(path: &Path) -> std::io::Result<String> {
+fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let file = std::fs::File::open(path)?;
     let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;

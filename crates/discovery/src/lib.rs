@@ -29,6 +29,7 @@ mod source;
 mod store;
 
 pub use backoff::Backoff;
+pub use file::read_file;
 pub use following::{Following, Heard};
 pub use guard::{Guard, Loss, Verdict, gone};
 pub use listing::{Fault, Listing, SourceError};

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use evenkeel_config::{Config, LoadError, Report};
+use evenkeel_config::{Config, LoadError, Loaded, Report};
 use evenkeel_gateway::Gateway;
 use serde_json::json;
 
+use super::endpoint_files::{self, Warning};
 use super::serve::refused;
 use super::subsets;
 use crate::exit::{Code, Failure};
@@ -68,13 +69,15 @@ impl Check {
                 .map_err(|error| self.unusable(path, &error.to_string()))?;
         }
         match (loaded, self.format) {
-            (Ok(loaded), Format::Json) => output::print_json(&loaded.report.to_json()),
-            (Ok(loaded), Format::Text) => {
-                output::say(&loaded.report.render_text(output::stderr_colours()));
-                let gateways = self.gateways.as_deref().unwrap_or(&FLEETS);
-                let subsets = subsets::report(&loaded.config, gateways, self.endpoints);
-                output::print(&(in_order(&loaded.config, &loaded.report) + &subsets))
+            (Ok(loaded), Format::Json) => {
+                let mut all = loaded.report.to_json();
+                let files = endpoint_files::warnings(&loaded.config);
+                if let Some(all) = all.as_array_mut() {
+                    all.extend(files.iter().map(Warning::json));
+                }
+                output::print_json(&all)
             }
+            (Ok(loaded), Format::Text) => self.in_order(&loaded),
             (Err(error), Format::Text) => Err(summed_up(error)),
             (Err(LoadError::Invalid(report)), Format::Json) => {
                 output::print_json(&report.to_json())?;
@@ -85,6 +88,18 @@ impl Check {
                 Err(Failure::config(line))
             }
         }
+    }
+
+    /// Tells of a configuration that can be used, and how it may be better.
+    fn in_order(&self, loaded: &Loaded) -> Outcome {
+        let files = endpoint_files::warnings(&loaded.config);
+        let mut said = loaded.report.render_text(output::stderr_colours());
+        said.extend(files.iter().map(Warning::text));
+        output::say(said.trim_start_matches('\n'));
+        let gateways = self.gateways.as_deref().unwrap_or(&FLEETS);
+        let subsets = subsets::report(&loaded.config, gateways, self.endpoints);
+        let warnings = loaded.report.warnings() + files.len();
+        output::print(&(in_order(&loaded.config, &loaded.report, warnings) + &subsets))
     }
 
     /// A file that the configuration names and that cannot be used.
@@ -120,7 +135,7 @@ fn summed_up(error: LoadError) -> Failure {
     counted.map_or(failure, Failure::config)
 }
 
-fn in_order(config: &Config, report: &Report) -> String {
+fn in_order(config: &Config, report: &Report, warnings: usize) -> String {
     let endpoints: usize = config
         .clusters
         .iter()
@@ -133,8 +148,8 @@ fn in_order(config: &Config, report: &Report) -> String {
         counted(config.clusters.len(), "cluster"),
         counted(endpoints, "endpoint"),
     );
-    if report.warnings() > 0 {
-        line.push_str(&format!(", {}", counted(report.warnings(), "warning")));
+    if warnings > 0 {
+        line.push_str(&format!(", {}", counted(warnings, "warning")));
     }
     line.push('\n');
     line

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod demo;
 mod endpoint;
+mod endpoint_files;
 mod events;
 mod explain;
 mod man;
@@ -25,11 +26,26 @@ use clap::{Parser, Subcommand};
 use crate::Outcome;
 pub(crate) use receipt_text::{choice, receipt_text};
 
-/// What `--version` says; a build that has no dashboard says so, lest somebody ships it.
-const VERSION: &str = if evenkeel_admin::HAS_DASHBOARD {
-    env!("CARGO_PKG_VERSION")
-} else {
-    concat!(env!("CARGO_PKG_VERSION"), " (built without the dashboard)")
+/// What `--version` says: the commit, where `build.rs` found one, and that there is no dashboard, lest
+/// somebody ships such a build.
+const VERSION: &str = match (
+    env!("EVENKEEL_COMMIT").is_empty(),
+    evenkeel_admin::HAS_DASHBOARD,
+) {
+    (true, true) => env!("CARGO_PKG_VERSION"),
+    (true, false) => concat!(env!("CARGO_PKG_VERSION"), " (built without the dashboard)"),
+    (false, true) => concat!(
+        env!("CARGO_PKG_VERSION"),
+        " (commit ",
+        env!("EVENKEEL_COMMIT"),
+        ")"
+    ),
+    (false, false) => concat!(
+        env!("CARGO_PKG_VERSION"),
+        " (commit ",
+        env!("EVENKEEL_COMMIT"),
+        ", built without the dashboard)"
+    ),
 };
 
 /// A load balancer whose decisions can be repeated
