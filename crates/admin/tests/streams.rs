@@ -73,8 +73,21 @@ async fn what_happened_before_is_known() {
     assert_eq!(list("endpoint=b").await, ["b"]);
     assert_eq!(list("cluster=idle").await, [""; 0]);
     assert_eq!(list("since=2100-01-01T00:00:00Z").await, [""; 0]);
+    for (query, ids) in [
+        (format!("until={number}"), &["a"][..]),
+        (format!("until={time}"), &["a"]),
+        ("until=1h".to_owned(), &[]),
+        ("until=2100-01-01T00:00:00Z".to_owned(), &["a", "b"]),
+        (format!("since={time}&until={time}"), &["a"]),
+        (format!("since={number}&until={number}"), &[]),
+    ] {
+        assert_eq!(list(&query).await, ids, "{query}");
+    }
     for (query, part) in [
         ("since=yesterday", "since \"yesterday\" is not a time like"),
+        ("until=tomorrow", "until \"tomorrow\" is not a time like"),
+        ("until=1h", "until goes with follow=false"),
+        ("follow=false&since=1h&until=2h", "until lies before since"),
         (
             "sinc=1",
             "unknown parameter \"sinc\", did you mean \"since\"?",

@@ -243,6 +243,9 @@ fn what_operators_did_can_be_asked_for() {
         "{told}"
     );
     assert!(rows[2].ends_with("strategy random"), "{told}");
+    let before = scene.order(&["events", "--until", "1"]);
+    assert_eq!(before.lines().count(), 2, "{before}");
+    assert!(before.ends_with("draining\n"), "{before}");
     let json = scene.order(&["events", "--endpoint", "a", "--format", "json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.as_array().map(Vec::len), Some(1), "{json}");

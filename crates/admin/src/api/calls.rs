@@ -284,6 +284,11 @@ pub(super) const CALLS: &[Call] = &[
                 doc: "only events from then on; all that are known when absent",
             },
             Query {
+                name: "until",
+                schema: "Since",
+                doc: "only events up to then; goes with follow=false",
+            },
+            Query {
                 name: "follow",
                 schema: "Flag",
                 doc: "false: an array of what is known, and not what comes",

@@ -23,7 +23,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let query = Query::parse(
         query.as_deref(),
-        &["since", "follow", "cluster", "endpoint"],
+        &["since", "until", "follow", "cluster", "endpoint"],
     )?;
     let wanted = Wanted::new(&query, &headers)?;
     let follow = match query.get("follow") {
@@ -34,6 +34,10 @@ pub(super) async fn show(
             return Err(Problem::unprocessable(detail));
         }
     };
+    if follow && wanted.until != Moment::END {
+        let detail = "until goes with follow=false: what comes has no end";
+        return Err(Problem::unprocessable(detail));
+    }
     let (recent, subscription) = control.events().subscribe_with_recent();
     let recent: Vec<Arc<Event>> = recent
         .into_iter()
@@ -86,57 +90,85 @@ async fn send(stream: &mut Stream, event: &Event) -> Result<(), Gone> {
 /// Which events are asked for.
 struct Wanted {
     after: u64,
-    from: SystemTime,
+    since: Moment,
+    until: Moment,
     cluster: Option<String>,
     endpoint: Option<String>,
 }
 
 impl Wanted {
     fn new(query: &Query, headers: &HeaderMap) -> Result<Self, Problem> {
-        let mut wanted = Self {
-            after: 0,
-            from: SystemTime::UNIX_EPOCH,
-            cluster: query.get("cluster").map(str::to_owned),
-            endpoint: query.get("endpoint").map(str::to_owned),
+        let moment = |name| {
+            let text = query.get(name);
+            text.map(|text| Moment::parse(name, text)).transpose()
         };
-        if let Some(since) = query.get("since") {
-            wanted.since(since)?;
+        let since = moment("since")?.unwrap_or(Moment::Number(0));
+        let until = moment("until")?.unwrap_or(Moment::END);
+        if let (Moment::Time(since), Moment::Time(until)) = (since, until)
+            && since > until
+        {
+            return Err(Problem::unprocessable("until lies before since"));
         }
         // What a browser sends that was cut off; another text is none of ours.
         let last = headers.get("last-event-id");
         let last = last.and_then(|id| id.to_str().ok()?.parse().ok());
-        wanted.after = wanted.after.max(last.unwrap_or(0));
-        Ok(wanted)
-    }
-
-    /// A time, a span before now, or the number of an event.
-    fn since(&mut self, text: &str) -> Result<(), Problem> {
-        if let Ok(number) = text.parse() {
-            self.after = number;
-        } else if let Some(time) = parse_rfc3339(&text.replace(' ', "+")) {
-            // A plus that was not escaped has become a space.
-            self.from = time;
-        } else if let Some(time) = last_at(text, time_of_day()) {
-            self.from = time;
-        } else if let Ok(span) = parse_duration(text) {
-            self.from = time_of_day() - span;
-        } else {
-            return Err(Problem::unprocessable(format!(
-                "since {text:?} is not a time like \"2026-11-30T12:03:00Z\" or \"12:03\" (UTC), a span before \
-                 now like \"10m\", or the number of an event"
-            )));
-        }
-        Ok(())
+        Ok(Self {
+            after: last.unwrap_or(0),
+            since,
+            until,
+            cluster: query.get("cluster").map(str::to_owned),
+            endpoint: query.get("endpoint").map(str::to_owned),
+        })
     }
 
     fn takes(&self, event: &Event) -> bool {
         let is = |wanted: &Option<String>, found: &Option<Arc<str>>| {
             wanted.is_none() || wanted.as_deref() == found.as_deref()
         };
+        let began = match self.since {
+            Moment::Number(number) => event.number > number,
+            Moment::Time(time) => event.time >= time,
+        };
+        let goes_on = match self.until {
+            Moment::Number(number) => event.number <= number,
+            // Times are written in milliseconds: one that was copied from an event means that event too.
+            Moment::Time(time) => event.time < time + Duration::from_millis(1),
+        };
         event.number > self.after
-            && event.time >= self.from
+            && began
+            && goes_on
             && is(&self.cluster, &event.cluster)
             && is(&self.endpoint, &event.endpoint)
+    }
+}
+
+/// Where a stretch of events begins or ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// At the event of this number: those behind it, or those up to it.
+    Number(u64),
+    Time(SystemTime),
+}
+
+impl Moment {
+    /// Behind every event that there will be.
+    const END: Self = Self::Number(u64::MAX);
+
+    /// A time, a span before now, or the number of an event; `name` is the parameter's.
+    fn parse(name: &str, text: &str) -> Result<Self, Problem> {
+        if let Ok(number) = text.parse() {
+            return Ok(Self::Number(number));
+        }
+        // A plus that was not escaped has become a space.
+        let time = parse_rfc3339(&text.replace(' ', "+"))
+            .or_else(|| last_at(text, time_of_day()))
+            .or_else(|| time_of_day().checked_sub(parse_duration(text).ok()?));
+        time.map(Self::Time).ok_or_else(|| {
+            Problem::unprocessable(format!(
+                "{name} {text:?} is not a time like \"2026-11-30T12:03:00Z\" or \"12:03\" (UTC), a span before \
+                 now like \"10m\", or the number of an event"
+            ))
+        })
     }
 }
 

@@ -17,12 +17,17 @@ use crate::{Outcome, output};
 #[command(after_help = "Examples:
   evenkeel events --since 10m
   evenkeel events --since 12:03
+  evenkeel events --since 12:00 --until 12:10
   evenkeel events --since 2026-11-30T12:03:00Z --cluster web")]
 pub(crate) struct Events {
     /// From a time on (12:03 and 12:03:10 are UTC, as they are printed, and the last ones), for a span before
     /// now, or behind the event of a number
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
+
+    /// Up to a time, a span before now, or the event of a number, in the same words
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
 
     /// Only those of a cluster
     #[arg(long, value_name = "NAME")]
@@ -46,6 +51,7 @@ impl Events {
         let mut path = "/events?follow=false".to_owned();
         for (name, value) in [
             ("since", &self.since),
+            ("until", &self.until),
             ("cluster", &self.cluster),
             ("endpoint", &self.endpoint),
         ] {
