@@ -365,6 +365,65 @@ fn a_log_is_replayed_to_the_same_bytes() {
     assert!(line.contains("p99 of least_request is"), "{line}");
 }
 
+/// A decision log of a share of 2,000 requests, in the middle of which an endpoint came.
+fn decision_log(share: f64) -> String {
+    let sample = evenkeel_receipts::Sample::new(share);
+    let mut log = String::new();
+    for number in 0..2_000 {
+        let at = 1_764_500_000.0 + f64::from(number) * 0.01;
+        if number % 1_000 == 0 {
+            let more = if number == 0 {
+                ""
+            } else {
+                ",{\"id\":\"b\",\"weight\":1}"
+            };
+            let _ = writeln!(
+                log,
+                "{{\"kind\":\"snapshot\",\"time\":{at},\"cluster\":\"web\",\"strategy\":{{\"name\":\"random\"}},\"endpoints\":[{{\"id\":\"a\",\"weight\":1}}{more}]}}"
+            );
+        }
+        let id = format!("r-{number}");
+        if sample.takes(&id) {
+            let _ = writeln!(
+                log,
+                "{{\"kind\":\"decision\",\"time\":{at},\"request_id\":\"{id}\",\"cluster\":\"web\",\"attempt\":1,\"chosen\":\"a\",\"outcome\":{{\"status\":200,\"latency_ms\":5,\"error\":null}}}}"
+            );
+        }
+    }
+    log
+}
+
+/// Whether a log is whole is not asked of whoever replays it, but of the log.
+#[test]
+fn a_replay_says_what_is_true_of_its_log() {
+    let whole = file("whole.jsonl", &decision_log(1.0));
+    let part = file("part.jsonl", &decision_log(0.25));
+    let ask = |path: &str, more: &[&str]| {
+        let all = [&["replay", path, "--seeds", "2"], more].concat();
+        let ended = run(&all);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        // As it was wrapped nowhere.
+        ended
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let told = ask(&whole, &[]);
+    assert!(!told.contains("--sample"), "{told}");
+    let changed = "Beware: cluster web changed while it was written (b came)";
+    assert!(told.contains(changed), "{told}");
+    let told = ask(&whole, &["--sample", "0.5"]);
+    assert!(told.contains("it holds all of them, not 0.5"), "{told}");
+    let told = ask(&part, &[]);
+    assert!(
+        told.contains("it holds about 0.2") && told.contains("say --sample"),
+        "{told}"
+    );
+    let told = ask(&part, &["--sample", "0.25"]);
+    assert!(!told.contains("say --sample"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_replayed_is_told_in_a_line() {
     let log = file("access.jsonl", &access_log());

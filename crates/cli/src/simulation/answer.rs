@@ -32,7 +32,7 @@ pub(crate) fn answer_text(name: &str, answer: &Answer) -> String {
     );
     for warning in &answer.warnings {
         text.push('\n');
-        text.push_str(&wrap(&format!("The log cannot tell: {warning}."), ""));
+        text.push_str(&wrap(&format!("Beware: {warning}."), ""));
     }
     text
 }

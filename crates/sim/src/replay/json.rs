@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::what_if::{Answer, Interval, Row};
+use super::interval::Interval;
+use super::what_if::{Answer, Row};
 use crate::report::{Figures, result, round};
 
 /// An answer as JSON: `results` as those of a simulation, each with `interval_95`, beside what the log holds and

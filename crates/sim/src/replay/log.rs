@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::changes::Changes;
+use super::taken::Taken;
 use super::time::parse_time;
 
 /// The most lines that are read; later ones are left out, and that is said.
@@ -42,6 +44,10 @@ pub struct Recorded {
     pub(super) strategy: Option<String>,
     /// Lines that are decisions, for which requests may have been drawn by chance.
     pub(super) decisions: usize,
+    /// What share of the requests it holds, as far as their ids tell.
+    pub(super) taken: Taken,
+    /// How the cluster changed meanwhile.
+    pub(super) changes: Changes,
     /// Lines that say nothing of an endpoint.
     pub(super) skipped: usize,
     /// Whether there were more lines than are read.
@@ -119,6 +125,8 @@ pub fn read_log(text: &str) -> Result<Recorded, LogError> {
             Some(line) => {
                 first = Some(first.map_or(at, |first: i128| first.min(at)));
                 recorded.decisions += usize::from(value["kind"] == "decision");
+                recorded.taken.note(&value);
+                recorded.changes.note_line(&value);
                 found.push((at, line));
             }
             None => recorded.skipped += 1,
@@ -217,6 +225,7 @@ fn time_of(value: &Value) -> Option<i128> {
 
 impl Recorded {
     fn take_snapshot(&mut self, value: &Value) {
+        self.changes.note_snapshot(value);
         for endpoint in value["endpoints"].as_array().into_iter().flatten() {
             let weight = endpoint["weight"]
                 .as_u64()

@@ -1,25 +1,19 @@
 //! Questions to a log, and their answers with what is not known of them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use evenkeel_config::{
-    Amount, Arrival, Arrivals, Backend, Cluster, Discipline, Fault, FaultKind, Keys, Law, Load,
-    Scenario, Source, Stage, Variant,
-};
+use evenkeel_config::Variant;
 
 use super::fit::Fit;
+use super::interval::Interval;
 use super::log::Recorded;
+use super::scenario::{scenario, without_pauses};
 use crate::report::Figures;
 use crate::run::{Fitted, Options, compare_fitted};
 use crate::tally::{Counts, Tally};
 
 /// A model whose p99 is further from the log's than this is no ground for answers.
 const OFF_MAX: f64 = 0.15;
-
-/// A pause in which nothing comes and nothing is under way is no longer than this when it is run again: by then a balancer has
-/// forgotten all that it will forget, and a run takes as long as there are requests, not as the log spans.
-const PAUSE_MAX: u64 = 600_000_000_000;
 
 /// What is asked of a log.
 #[derive(Clone, Debug)]
@@ -34,17 +28,6 @@ pub struct Question {
     pub sample: f64,
     /// From how many runs intervals are told, at least 2.
     pub seeds: u64,
-}
-
-/// A figure with the range that holds its mean with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// The mean over all runs.
-    pub mean: f64,
-    /// The range.
-    pub low: f64,
-    /// The range.
-    pub high: f64,
 }
 
 /// What a variant would have come to.
@@ -180,14 +163,15 @@ fn warn(
     for (_, fit) in fits {
         warnings.extend(fit.warnings.iter().cloned());
     }
-    if log.decisions > 0 && question.sample >= 1.0 {
-        warnings.push(
-            "a decision log holds a part of the requests unless log.decision.sample is 1: say --sample SHARE if it does"
-                .to_owned(),
-        );
-    }
+    warnings.extend(log.changes.told());
+    warnings.extend(log.taken.warning(log.decisions > 0, question.sample));
     if question.sample < 1.0 {
-        warnings.push("a log of a part of the requests does not show how they came together: they are made to come by chance".to_owned());
+        let chance = "a log of a part of the requests does not show how they came together: they are made to come by chance";
+        let kept = match log.decisions {
+            0 => "",
+            _ => "; a decision log has all failures, which count for more here than they did",
+        };
+        warnings.push(format!("{chance}{kept}"));
     }
     if log.cut {
         warnings.push("the log has more lines than are read: the rest is left out".to_owned());
@@ -207,151 +191,16 @@ fn warn(
     }
 }
 
-fn scenario(log: &Recorded, question: &Question, fits: &[(String, Fit)]) -> Scenario {
-    let backends = fits.iter().map(|(id, fit)| backend(log, question, id, fit));
-    let faults = (0..).zip(fits).filter_map(|(at, (_, fit))| errors(at, fit));
-    Scenario {
-        about: String::new(),
-        expected: String::new(),
-        references: false,
-        load: load(log, question),
-        backends: backends.collect(),
-        faults: faults.collect(),
-        base: Cluster::new("replay"),
-        variants: question.variants.clone(),
-    }
-}
-
-/// When each request comes if long pauses are cut short, and how much time that leaves out, in nanoseconds.
-fn without_pauses(log: &Recorded) -> (Vec<u64>, u64) {
-    let (mut left_out, mut busy_until) = (0, 0);
-    let times = log.requests.iter().map(|request| {
-        left_out += request
-            .at
-            .saturating_sub(busy_until)
-            .saturating_sub(PAUSE_MAX);
-        let ends = request.at + (request.took_ms.clamp(0.0, 3.6e9) * 1e6) as u64;
-        busy_until = ends.max(busy_until);
-        request.at - left_out
-    });
-    (times.collect(), left_out)
-}
-
-/// The arrivals of the log, or as many by chance as there were of which it holds a part.
-fn load(log: &Recorded, question: &Question) -> Load {
-    let mut keys: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut key_of = |request: &super::log::Request| {
-        let next = keys.len() as u64;
-        request.key.map(|key| *keys.entry(key).or_insert(next))
-    };
-    let (times, _) = without_pauses(log);
-    let requests = log.requests.iter().zip(times);
-    let trace: Vec<Arrival> = requests
-        .map(|(request, at)| Arrival {
-            at,
-            key: key_of(request),
-        })
-        .collect();
-    let span = trace.last().map_or(1, |last| last.at).max(1);
-    let stage = Stage {
-        rate: trace.len() as f64 * 1e9 / span as f64 / question.sample,
-        lasting: Duration::MAX,
-    };
-    let arrivals = match question.sample < 1.0 {
-        true => Arrivals::Poisson,
-        false => Arrivals::Trace(trace),
-    };
-    let requests = (log.requests.len() as f64 / question.sample).min(5e6) as u64;
-    Load {
-        amount: Amount::Requests(requests),
-        warmup: Duration::ZERO,
-        source: Source::Open {
-            arrivals,
-            stages: vec![stage],
-        },
-        clients: 1,
-        strategy: None,
-        zone: None,
-        keys: (!keys.is_empty()).then_some(Keys::Uniform(keys.len() as u32)),
-        entry: None,
-        discovery_delay: Law::Constant(Duration::ZERO),
-        probes: 0,
-        probe_delay: Law::Constant(Duration::ZERO),
-        sample: None,
-    }
-}
-
-fn backend(log: &Recorded, question: &Question, id: &str, fit: &Fit) -> Backend {
-    let weight = question.weights.get(id).or(log.weights.get(id));
-    Backend {
-        name: "endpoint".to_owned(),
-        count: 1,
-        // What is fitted takes its place.
-        service: Law::Constant(Duration::from_nanos(fit.service.mean() as u64)),
-        concurrency: fit.slots,
-        spread: None,
-        discipline: Discipline::Fifo,
-        queue: None,
-        weight: weight.copied().unwrap_or(1),
-        zone: None,
-        tier: 0,
-        capacity: None,
-        calls: Vec::new(),
-        cache: None,
-        absent: false,
-    }
-}
-
-fn errors(backend: u32, fit: &Fit) -> Option<Fault> {
-    (fit.errors > 0.0).then(|| Fault {
-        at: Duration::ZERO,
-        lasting: None,
-        every: None,
-        backends: vec![backend],
-        clients: None,
-        kind: FaultKind::Errors {
-            share: fit.errors,
-            status: 500,
-            after: Duration::from_secs_f64(fit.error_ms.clamp(0.0, 3.6e6) / 1e3),
-        },
-    })
-}
-
 fn row(runs: &[Vec<Tally>], at: usize) -> Row {
     let first = runs[0][at].clone();
     let figures = FIGURES.iter().map(|name| {
         let all: Vec<f64> = runs.iter().filter_map(|run| run[at].figure(name)).collect();
-        (*name, interval(&all))
+        (*name, Interval::of(&all))
     });
     Row {
         label: first.label.clone(),
         figures: figures.collect(),
         first,
-    }
-}
-
-/// Student's t for 95 % of both sides, by the number of runs less one.
-const STUDENT: [f64; 10] = [
-    12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-];
-
-fn interval(all: &[f64]) -> Interval {
-    let n = all.len().max(1) as f64;
-    let mean = all.iter().sum::<f64>() / n;
-    let squares: f64 = all
-        .iter()
-        .map(|value| (value - mean) * (value - mean))
-        .sum();
-    let deviation = (squares / (n - 1.0).max(1.0)).sqrt();
-    let t = STUDENT
-        .get(all.len().saturating_sub(2))
-        .copied()
-        .unwrap_or(2.0);
-    let half = t * deviation / n.sqrt();
-    Interval {
-        mean,
-        low: (mean - half).max(0.0),
-        high: mean + half,
     }
 }
 
@@ -400,6 +249,8 @@ fn compare_with_log(log: &Recorded, question: &Question, answer: &mut Answer) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::log::read_log;
     use super::*;
     use crate::tally::Histogram;
@@ -446,21 +297,6 @@ mod tests {
         let said = answer.warnings.iter().find(|said| said.contains("pauses"));
         let said = said.expect("it is said");
         assert!(said.contains("26249.4 h"), "{said}");
-    }
-
-    /// What is under way is no pause, nor is a short one.
-    #[test]
-    fn only_what_is_idle_for_long_is_left_out() {
-        let text = [line(0.0, 5e6), line(4_000.0, 1.0), line(5_300.0, 1.0)].concat();
-        let (times, left_out) = without_pauses(&read_log(&text).expect("in order"));
-        assert_eq!(
-            (&times[..], left_out),
-            (&[0, 4_000_000_000_000, 5_300_000_000_000][..], 0)
-        );
-        let text = [line(0.0, 1_000.0), line(5_000.0, 1.0), line(5_001.0, 1.0)].concat();
-        let (times, left_out) = without_pauses(&read_log(&text).expect("in order"));
-        assert_eq!(&times[..], [0, 601_000_000_000, 602_000_000_000]);
-        assert_eq!(left_out, 4_399_000_000_000);
     }
 
     /// The first run meets the log and the others do not, or the other way round: all of them count.
