@@ -222,6 +222,8 @@ fn tests() -> Result<()> {
     outside::needs("faketime", "--version", "faketime")?;
     outside::needs("etcd", "--version", "etcd-server")?;
     outside::needs("etcdctl", "version", "etcd-client")?;
+    // The units that are handed out are read and run.
+    outside::needs("systemd-socket-activate", "--version", "systemd")?;
     if answers(cargo(&["nextest", "--version"])) {
         return process::run(&mut cargo(&["nextest", "run", "--workspace", "--locked"]));
     }
