@@ -36,7 +36,7 @@ async fn an_endpoint_has_all_its_fields() {
     let since = since.as_str().expect("a time");
     assert!(since.len() == 24 && since.ends_with('Z'), "{since}");
     let wanted = json!({
-        "id": "b", "address": "127.0.0.1:2", "weight": 5, "effective_weight": 5, "zone": "z1",
+        "id": "b", "address": "127.0.0.1:2", "weight": 5, "effective_weight": 5, "due": 0.8333, "zone": "z1",
         "tier": 0, "labels": {"version": "2"}, "capacity": null, "admin": "enabled",
         "health": "healthy", "state": "ready", "reason": "takes requests", "since": null,
         "in_flight": 0, "requests": 0, "failures": 0, "latency_ms": {"p50": 0.0, "p99": 0.0},

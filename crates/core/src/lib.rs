@@ -82,6 +82,7 @@ mod assembly;
 mod candidate;
 mod clock;
 mod comparison;
+mod due;
 mod endpoint;
 mod gate;
 pub mod hash;

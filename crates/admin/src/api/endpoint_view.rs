@@ -15,6 +15,7 @@ pub(super) struct EndpointView {
     address: String,
     pub(super) weight: u16,
     pub(super) effective_weight: Number,
+    due: f64,
     zone: Option<String>,
     tier: u8,
     labels: BTreeMap<String, String>,
@@ -48,6 +49,7 @@ impl From<&EndpointReport> for EndpointView {
             address: endpoint.address().to_owned(),
             weight: endpoint.weight(),
             effective_weight: in_units(report.effective_weight),
+            due: (report.due * 1e4).round() / 1e4,
             zone: endpoint.zone().map(str::to_owned),
             tier: endpoint.tier(),
             labels: labels

@@ -104,6 +104,8 @@ pub(super) struct Endpoint {
     pub(super) address: String,
     pub(super) weight: f64,
     pub(super) effective_weight: f64,
+    /// The share of the requests that this stands for, by the shares of tiers and zones.
+    pub(super) due: f64,
     pub(super) zone: Option<String>,
     pub(super) tier: u64,
     pub(super) health: String,
@@ -140,8 +142,6 @@ pub(super) struct Row<'m> {
     pub(super) endpoint: &'m Endpoint,
     /// Of this second; all 0 before the first one.
     pub(super) figures: EndpointFigures,
-    /// The share that its effective weight stands for.
-    pub(super) due: f64,
 }
 
 impl Model {
@@ -193,19 +193,11 @@ impl Model {
         let figures = figures.map_or(&[][..], |figures| &figures.endpoints);
         let by_id: BTreeMap<&str, &EndpointFigures> =
             figures.iter().map(|it| (it.id.as_str(), it)).collect();
-        let weights = cluster.endpoints.iter().map(|it| it.effective_weight);
-        let all: f64 = weights.sum();
         let row = |endpoint: &'m Endpoint| {
             let figures = by_id.get(endpoint.id.as_str()).copied().cloned();
-            let due = if all > 0.0 {
-                endpoint.effective_weight / all
-            } else {
-                0.0
-            };
             Row {
                 endpoint,
                 figures: figures.unwrap_or_default(),
-                due,
             }
         };
         cluster.endpoints.iter().map(row).collect()

@@ -19,13 +19,14 @@ use super::state::{Change, State, View, Wish};
 /// A gateway with these endpoints: id, state, effective weight, share.
 fn scene(endpoints: &[(&str, &str, f64, f64)]) -> State {
     let mut state = State::new("127.0.0.1:9900", "web", false);
+    let all: f64 = endpoints.iter().map(|(_, _, weight, _)| weight).sum();
     let details = endpoints.iter().map(|(id, word, weight, _)| {
         let reason = match *word {
             "ready" => "takes requests",
             "draining" => "an operator drains it, until it is enabled",
             _ => "3 checks failed: connection refused; next in 2 s",
         };
-        json!({"id": id, "address": "127.0.0.1:9001", "weight": 1, "effective_weight": weight,
+        json!({"id": id, "address": "127.0.0.1:9001", "weight": 1, "effective_weight": weight, "due": weight / all.max(1.0),
                "state": word, "reason": reason, "since": "2026-11-30T12:03:10.412Z"})
     });
     let details: Vec<Value> = details.collect();

@@ -27,6 +27,8 @@ pub struct EndpointReport {
     pub used_in_panic: bool,
     /// The weight in force, in 1/256 of a configured unit.
     pub effective_weight: u32,
+    /// The share of the requests that it is due by that weight and the share of its tier and zone, from 0 to 1.
+    pub due: f64,
     /// How it is, as far as checks and its requests tell.
     pub health: Health,
     /// Why, and what will end it, in words; empty when there is nothing to say.
@@ -60,8 +62,8 @@ impl Cluster {
         let state = self.state();
         let view = self.published().load();
         let counters = self.counters();
-        (0..view.snapshot.endpoints().len())
-            .map(|index| report(&state, &view, &counters, index))
+        let due = view.snapshot.due().into_iter().enumerate();
+        due.map(|(index, due)| report(&state, &view, &counters, index, due))
             .collect()
     }
 
@@ -75,11 +77,18 @@ impl Cluster {
             .endpoints()
             .binary_search_by(|endpoint| endpoint.id().cmp(id))
             .ok()?;
-        Some(report(&state, &view, &self.counters(), index))
+        let due = view.snapshot.due()[index];
+        Some(report(&state, &view, &self.counters(), index, due))
     }
 }
 
-fn report(state: &State, view: &View, counters: &Counters, index: usize) -> EndpointReport {
+fn report(
+    state: &State,
+    view: &View,
+    counters: &Counters,
+    index: usize,
+    due: f64,
+) -> EndpointReport {
     let endpoint = Arc::clone(&view.snapshot.endpoints()[index]);
     let candidate = &view.snapshot.candidates()[index];
     let sets = counters.endpoints.get(endpoint.id());
@@ -99,6 +108,7 @@ fn report(state: &State, view: &View, counters: &Counters, index: usize) -> Endp
         } else {
             0
         },
+        due,
         since: state
             .since
             .get(endpoint.id())

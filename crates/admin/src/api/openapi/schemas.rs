@@ -215,6 +215,7 @@ fn endpoint() -> Value {
         "address": text(),
         "weight": count(),
         "effective_weight": number(),
+        "due": number(),
         "zone": optional("string"),
         "tier": count(),
         "labels": { "type": "object", "additionalProperties": text() },

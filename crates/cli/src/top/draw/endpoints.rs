@@ -54,7 +54,7 @@ const fn words(
 const COLUMNS: &[Column] = &[
     words("STATE", 10, 0, |row| row.endpoint.state.clone()),
     column("SHARE", 6, 0, |row| percent(share(row))),
-    column("DUE", 6, 0, |row| percent(row.due)),
+    column("DUE", 6, 0, |row| percent(row.endpoint.due)),
     words("SHARE, | IS DUE", BAR, 140, bar),
     column("WEIGHT", 6, 80, |row| number(row.endpoint.weight)),
     column("FLIGHT", 6, 0, |row| row.figures.in_flight.to_string()),
@@ -135,9 +135,9 @@ fn cell(text: String, column: &Column) -> Cell<'static> {
 /// The share as a bar, with a mark where it is due by weight.
 fn bar(row: &Row<'_>) -> String {
     let place = |share: f64| (share * f64::from(BAR - 1)).round() as u16;
-    let (filled, mark) = (place(share(row)), place(row.due));
+    let (filled, mark) = (place(share(row)), place(row.endpoint.due));
     let sign = |at: u16| match at {
-        _ if at == mark && row.due > 0.0 => '|',
+        _ if at == mark && row.endpoint.due > 0.0 => '|',
         _ if at < filled => '=',
         _ => ' ',
     };
@@ -153,8 +153,12 @@ fn about(state: &State, row: &Row<'_>, styles: Styles) -> Vec<Line<'static>> {
     let it = row.endpoint;
     let since = clock(&it.since);
     let why = format!("{}: {} since {since}, {}", it.id, it.state, it.reason);
-    let gets = match row.due > 0.0 {
-        true => format!("gets {} of {} due", percent(share(row)), percent(row.due)),
+    let gets = match row.endpoint.due > 0.0 {
+        true => format!(
+            "gets {} of {} due",
+            percent(share(row)),
+            percent(row.endpoint.due)
+        ),
         false => format!("gets {}, nothing is due to it", percent(share(row))),
     };
     let by = format!(
