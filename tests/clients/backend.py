@@ -10,7 +10,8 @@ from aiohttp import WSMsgType, web
 LARGE_PIECE = bytes(range(256)) * 256
 LARGE_PIECES = 512
 EVENTS = 5
-EVENT_PAUSE = 0.15
+# Together far longer than a busy client may be late with reading the first one.
+EVENT_PAUSE = 0.5
 NAME = sys.argv[1]
 
 

@@ -73,7 +73,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage();
-  page.setDefaultTimeout(45_000);
+  page.setDefaultTimeout(120_000);
   assert.equal((await page.goto(`${url}/page`)).status(), 200);
   const seen = await page.evaluate(inPage);
   assert.equal(seen.post.sha256, seen.sent);
@@ -92,7 +92,7 @@ try {
   const listener = isSecure ? "tls" : "plain";
   const isSocket = (line) => line.path === "/socket" && line.client && line.listener === listener;
   const lines = () => readFileSync(log, "utf8").split("\n").filter(Boolean).map(JSON.parse).filter(isSocket);
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   while (!lines().length && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 100));
   const line = lines().at(-1);
   assert.ok(line, "the WebSocket has its line");

@@ -8,7 +8,7 @@ readonly URL=$1 TMP=$2
 version=()
 
 # ask ARGUMENTS: curl, quiet, with a limit.
-ask() { curl --silent --show-error --noproxy '*' --max-time 60 "${version[@]}" "$@"; }
+ask() { curl --silent --show-error --noproxy '*' --max-time 120 "${version[@]}" "$@"; }
 
 # check WHAT GOT WANTED
 check() {

@@ -27,7 +27,7 @@ def pieces():
 
 def with_http_client():
     """The standard library's own, on one connection."""
-    connection = http.client.HTTPConnection(HOST, timeout=30)
+    connection = http.client.HTTPConnection(HOST, timeout=60)
     connection.request("GET", "/first")
     first = json.load(connection.getresponse())
     socket = connection.sock
@@ -47,7 +47,7 @@ def with_http_client():
 
 def with_urllib():
     """It closes after each request and follows redirects."""
-    with urllib.request.urlopen(f"{URL}/moved", timeout=30) as answer:
+    with urllib.request.urlopen(f"{URL}/moved", timeout=60) as answer:
         assert json.load(answer)["path"] == "/echo?moved"
 
 
@@ -55,19 +55,19 @@ def with_requests():
     """A session with its pool and its cookies."""
     with requests.Session() as session:
         session.trust_env = False
-        endpoints = {session.get(f"{URL}/sticky", timeout=30).json()["endpoint"] for _ in range(10)}
+        endpoints = {session.get(f"{URL}/sticky", timeout=60).json()["endpoint"] for _ in range(10)}
         assert len(endpoints) == 1 and "ek" in session.cookies, "affinity by cookie"
-        session.get(f"{URL}/cookie", timeout=30)
-        came = session.get(f"{URL}/cookie", timeout=30).json()["came"]
+        session.get(f"{URL}/cookie", timeout=60)
+        came = session.get(f"{URL}/cookie", timeout=60).json()["came"]
         assert "first=1" in came and "second=2" in came, came
-        assert session.post(f"{URL}/post", data=BODY, timeout=30).json()["sha256"] == HASH
-        assert session.post(f"{URL}/post", data=pieces(), timeout=30).json()["chunked"]
-        assert session.get(f"{URL}/secure", timeout=30, allow_redirects=False).status_code == 308
-        answer = session.get(f"{URL}/large", timeout=30, stream=True)
+        assert session.post(f"{URL}/post", data=BODY, timeout=60).json()["sha256"] == HASH
+        assert session.post(f"{URL}/post", data=pieces(), timeout=60).json()["chunked"]
+        assert session.get(f"{URL}/secure", timeout=60, allow_redirects=False).status_code == 308
+        answer = session.get(f"{URL}/large", timeout=60, stream=True)
         assert sum(map(len, answer.iter_content(1 << 16))) == LARGE
         # An answer that is left in the middle ends its connection; the next request has another.
-        session.get(f"{URL}/large", timeout=30, stream=True).close()
-        assert session.get(f"{URL}/after", timeout=30).status_code == 200
+        session.get(f"{URL}/large", timeout=60, stream=True).close()
+        assert session.get(f"{URL}/after", timeout=60).status_code == 200
 
 
 async def with_aiohttp():
@@ -86,9 +86,9 @@ async def with_aiohttp():
         async with session.ws_connect("/socket") as socket:
             for message in ["text", "ü" * 40_000, ""]:
                 await socket.send_str(message)
-                assert await socket.receive_str(timeout=30) == message
+                assert await socket.receive_str(timeout=60) == message
             await socket.send_bytes(BODY)
-            assert await socket.receive_bytes(timeout=30) == BODY
+            assert await socket.receive_bytes(timeout=60) == BODY
             await socket.ping()
 
 

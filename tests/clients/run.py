@@ -16,6 +16,10 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from ports import free_port  # noqa: E402
+
 WHEELS = ["aiohttp==3.14.5", "grpcio==1.85.3", "requests==2.34.2"]
 PACKAGES = ["undici@7.30.2", "playwright-core@1.65.1"]
 PROGRAMS = {"curl": "curl", "node": "nodejs", "npm": "npm", "chromium": "chromium",
@@ -83,14 +87,7 @@ def install(room):
 
 def run(command, **options):
     """Runs a command to its end, which must be a good one."""
-    subprocess.run(command, stdin=subprocess.DEVNULL, timeout=300, check=True, **options)
-
-
-def free_port():
-    """A port that nobody has."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    subprocess.run(command, stdin=subprocess.DEVNULL, timeout=900, check=True, **options)
 
 
 def wait_for(port, process):
@@ -183,7 +180,11 @@ def main():
         wanted = clients(f"http://127.0.0.1:{port}", tls_port, grpc_port, room, log)
         for name, command in wanted.items():
             if not arguments.only or name in arguments.only.split(","):
-                run(command, env=environment)
+                try:
+                    run(command, env=environment)
+                except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+                    why = getattr(error, "returncode", "no end in sight")
+                    sys.exit(f"clients: {name} failed ({why}): why is said in the lines before")
 
 
 if __name__ == "__main__":

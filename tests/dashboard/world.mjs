@@ -6,7 +6,7 @@ import { createServer, request } from "node:http";
 import { createInterface } from "node:readline";
 
 /** How long something may take to come about, in milliseconds. */
-export const PATIENCE = 30_000;
+export const PATIENCE = 60_000;
 
 /** An endpoint that says its name and notes which requests it got. */
 export async function endpoint(name) {

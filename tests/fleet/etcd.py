@@ -2,10 +2,16 @@
 
 import asyncio
 import os
+import pathlib
 import re
 import shutil
 import signal
-import socket
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from ports import free_port  # noqa: E402
 
 
 class Etcd:
@@ -28,11 +34,13 @@ class Etcd:
                 "--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer,
                 "--initial-cluster", f"one={self.peer}",
                 stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log)
-        for _ in range(300):
+        end = time.monotonic() + 60
+        while time.monotonic() < end and self.process.returncode is None:
             if (await self.try_ctl("endpoint", "health"))[0] == 0:
                 return
             await asyncio.sleep(0.1)
-        raise RuntimeError("etcd did not start")
+        said = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+        raise RuntimeError(f"{said[-2000:]}\netcd did not start")
 
     async def try_ctl(self, *arguments):
         ctl = await asyncio.create_subprocess_exec(
@@ -50,6 +58,10 @@ class Etcd:
 
     async def lease(self, seconds):
         return (await self.ctl("lease", "grant", str(seconds))).split()[1]
+
+    async def end(self, lease):
+        """As if nobody had kept it alive."""
+        await self.ctl("lease", "revoke", lease)
 
     async def compact(self):
         status = await self.ctl("get", "none", "-w", "json")
@@ -72,10 +84,3 @@ class Etcd:
         if self.process and self.process.returncode is None:
             self.go_on()
             await self.kill()
-
-
-def free_port():
-    """A port that nobody has."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

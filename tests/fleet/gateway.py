@@ -5,9 +5,12 @@ import json
 import os
 import pathlib
 import re
+import sys
 import time
 
-from etcd import free_port
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from ports import free_port  # noqa: E402
 
 CONFIG = """
 [admin]
@@ -58,7 +61,7 @@ class Gateway:
             self.process = await asyncio.create_subprocess_exec(
                 self.binary, "serve", str(self.file), stdin=asyncio.subprocess.DEVNULL,
                 stdout=log, stderr=log)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while time.monotonic() < end and self.is_up:
             try:
                 if (await self.call("GET", "/readyz"))[0] == 200:
@@ -66,7 +69,7 @@ class Gateway:
             except OSError:
                 pass
             await asyncio.sleep(0.05)
-        raise RuntimeError(f"{self.name} did not start: {self.said()[-500:]}")
+        raise RuntimeError(f"{self.said()[-2000:]}\n{self.name} did not start")
 
     async def call(self, method, path, body=None):
         """A call of the admin API: its status and its text."""
@@ -74,7 +77,7 @@ class Gateway:
         data = json.dumps(body).encode() if body else b""
         writer.write(f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
                      f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             answer = await reader.read()
         writer.close()
         head, _, text = answer.partition(b"\r\n\r\n")

@@ -6,8 +6,12 @@ import os
 import pathlib
 import re
 import signal
-import socket
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from ports import free_port  # noqa: E402
 
 CLUSTER = """
 [cluster.{name}]
@@ -61,7 +65,7 @@ class Gateway:
             self.process = await asyncio.create_subprocess_exec(
                 self.binary, "serve", str(self.file), stdin=asyncio.subprocess.DEVNULL,
                 stdout=log, stderr=log)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while time.monotonic() < end and self.process.returncode is None:
             try:
                 if (await self.call("GET", "/readyz"))[0] == 200:
@@ -69,7 +73,7 @@ class Gateway:
             except OSError:
                 pass
             await asyncio.sleep(0.05)
-        raise RuntimeError(f"the gateway did not start: {self.said()[-500:]}")
+        raise RuntimeError(f"{self.said()[-2000:]}\nthe gateway did not start")
 
     async def reload(self):
         """Puts the next variant in force."""
@@ -115,14 +119,7 @@ class Gateway:
         """Lets it end; its exit code."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            return await asyncio.wait_for(self.process.wait(), 30)
+            return await asyncio.wait_for(self.process.wait(), 60)
         except TimeoutError:
             self.process.kill()
             return await self.process.wait()
-
-
-def free_port():
-    """A port that nobody has."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

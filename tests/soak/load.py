@@ -11,8 +11,8 @@ import time
 
 # How long a client waits for what must come, far longer than it takes on a busy machine.
 PATIENCE = 60
-# How long an endpoint that died is away at most.
-DYING = 1.5
+# How long an endpoint that is back may still be left alone, in seconds.
+AFTER = 1.5
 KEPT = 32
 SLOW = 6
 KINDS = [("GET", "small", 60), ("GET", "slow", 6), ("GET", "drip", 2), ("GET", "big", 4),
@@ -39,6 +39,7 @@ class Load:
         self.numbers = itertools.count()
         self.count = collections.Counter()
         self.failed = collections.Counter()
+        # When each endpoint that died was back; none: not yet.
         self.deaths = []
         self.stopping = False
 
@@ -99,7 +100,7 @@ class Load:
     def note_failure(self, what, begin):
         """A request that two endpoints died under, or more, may have been to all that were left: one
         is not in the variant, one is ejected for an earlier death."""
-        struck = sum(death > begin - DYING for death in self.deaths)
+        struck = sum(back is None or back > begin - AFTER for back in self.deaths)
         if struck > 1:
             self.count["struck twice"] += 1
         else:

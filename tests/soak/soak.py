@@ -15,13 +15,15 @@ import time
 
 from endpoint import Endpoint
 from gateway import Gateway
-from load import DYING, Load
+from load import Load
 
 NAMES = "abcd"
 # What memory may grow by: allocators keep some of what was used at the busiest moment, and up to
 # 10,000 receipts stay. How much of the growth that was seen is theirs has not been shown.
 MEMORY_FACTOR, MEMORY_MIB = 1.3, 24
-SETTLE_SECONDS = 60
+SETTLE_SECONDS = 120
+# How long an endpoint that died is away, in seconds.
+DYING = 1.5
 
 
 async def trouble(gateway, endpoints, load, count):
@@ -33,12 +35,13 @@ async def trouble(gateway, endpoints, load, count):
         count[what] = count.get(what, 0) + 1
         if what == "death":
             victim = random.choice(endpoints)
-            load.deaths.append(time.monotonic())
+            load.deaths.append(None)
             victim.die()
             try:
                 await asyncio.sleep(random.uniform(0.1, DYING))
             finally:
                 await victim.start()
+                load.deaths[-1] = time.monotonic()
         elif what == "reload":
             await gateway.reload()
         else:

@@ -11,6 +11,7 @@ import pathlib
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from ports import free_port  # noqa: E402
 
 # Nothing is judged by it: it ends tests that would hang.
 PATIENCE = 60
@@ -92,7 +97,11 @@ class Collector:
                         if other[1] not in [server, *below]:
                             self.spans.put(other)
                     return server, below, seen[0][0]
-            seen.append(self.spans.get(timeout=PATIENCE))
+            try:
+                seen.append(self.spans.get(timeout=PATIENCE))
+            except queue.Empty:
+                names = [attributes(span).get("evenkeel.request_id", span.name) for _, span in seen]
+                raise AssertionError(f"no {count} tries of {request_id!r} among {names}") from None
 
 
 class Backend:
@@ -277,10 +286,7 @@ def none_begins(binary, room):
 def nobody_takes_them(binary, room):
     """Traffic goes on, and what is lost is counted."""
     good = Backend(200)
-    closed = Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    port = closed.server_port
-    closed.server_close()
-    gateway = Gateway(binary, room, config(port, [("good", good.port, 0)], 1.0))
+    gateway = Gateway(binary, room, config(free_port(), [("good", good.port, 0)], 1.0))
     for number in range(20):
         assert gateway.get("/", f"lost-{number}") == 200
     for _ in range(PATIENCE * 5):
@@ -304,7 +310,12 @@ def main():
     arguments = parser.parse_args()
     arguments.room.mkdir(parents=True, exist_ok=True)
     for test in (recorded, none_begins, nobody_takes_them):
-        test(arguments.binary, arguments.room)
+        try:
+            test(arguments.binary, arguments.room)
+        except Exception:
+            print((arguments.room / "log.txt").read_text()[-4000:], file=sys.stderr)
+            print(f"traces: {test.__name__} failed:", file=sys.stderr)
+            raise
         print(f"{test.__name__}: ok")
 
 

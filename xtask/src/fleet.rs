@@ -8,7 +8,7 @@ use anyhow::Result;
 ///
 /// # Errors
 ///
-/// When a request failed that had a living endpoint, or a change took longer than a second.
+/// When a request failed that had a living endpoint, or a change was not seen within half a minute.
 pub(crate) fn short() -> Result<()> {
     needs("etcd", "--version", "etcd-server")?;
     needs("etcdctl", "version", "etcd-client")?;
