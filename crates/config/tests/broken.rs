@@ -2,30 +2,36 @@
 //!
 //! Files that are right are here too where something close to them is not.
 
-#[path = "broken/cases.rs"]
-mod cases;
+#[path = "broken/clusters.rs"]
+mod clusters;
+#[path = "broken/endpoints.rs"]
+mod endpoints;
+#[path = "broken/listeners.rs"]
+mod listeners;
 mod support;
 #[path = "broken/weights.rs"]
 mod weights;
+#[path = "broken/whole.rs"]
+mod whole;
 
 use evenkeel_config::{Environment, parse};
-use support::{Case, judge};
+use support::judge;
 
 #[test]
 fn whole_files() {
-    judge(cases::WHOLE, str::to_owned);
+    judge(whole::WHOLE, str::to_owned);
 }
 
 #[test]
 fn around_listeners() {
-    judge(cases::LISTENER, |text| {
+    judge(listeners::LISTENER, |text| {
         format!("[[listener]]\naddress = \"127.0.0.1:8080\"\n{text}\n")
     });
 }
 
 #[test]
 fn around_clusters() {
-    judge(cases::CLUSTER, |text| {
+    judge(clusters::CLUSTER, |text| {
         let endpoints = "endpoints = [\"127.0.0.1:9001\"]";
         cluster(&format!("{endpoints}\n{text}"))
     });
@@ -33,7 +39,7 @@ fn around_clusters() {
 
 #[test]
 fn around_endpoints() {
-    judge(cases::ENDPOINTS, |text| {
+    judge(endpoints::ENDPOINTS, |text| {
         cluster(&format!("endpoints = [{text}]"))
     });
 }

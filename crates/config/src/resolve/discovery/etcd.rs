@@ -79,7 +79,7 @@ fn urls(walk: &mut Walk<'_>, section: &Section<'_>, name: &str) -> Option<Vec<Re
 }
 
 /// A user with the file of the password; neither is of use alone. The outer nothing is a mistake.
-#[allow(clippy::option_option, reason = "absent and wrong are two things here")]
+#[expect(clippy::option_option, reason = "absent and wrong are two things here")]
 fn credentials(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Option<Credentials>> {
     if !section.has("user") && !section.has("password_file") {
         return Some(None);
