@@ -2,6 +2,7 @@
 
 mod support;
 
+use evenkeel_testkit::eventually;
 use serde_json::Value;
 use support::{ask, get, run, start};
 
@@ -34,7 +35,7 @@ fn it_ends_by_itself_with_a_table_of_all_six() {
 fn a_signal_ends_it_with_the_summary() {
     let arguments = demo(&["--format", "json", "--strategy", "round_robin"]);
     let demo = start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    eventually("it hears signals", || hears_interrupts(demo.pid()));
     demo.signal("INT");
     let ended = demo.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -49,6 +50,18 @@ fn a_signal_ends_it_with_the_summary() {
         counts.sum::<u64>(),
         summary["total"]["requests"].as_u64().expect("a count")
     );
+}
+
+/// Whether a process has said what is to be done when SIGINT comes; without `/proc` after a while.
+fn hears_interrupts(pid: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
+        std::thread::sleep(std::time::Duration::from_secs(5));
+        return true;
+    };
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    // Signal 2 is the second bit.
+    caught.is_some_and(|bits| bits & 2 != 0)
 }
 
 #[test]

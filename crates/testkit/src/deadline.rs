@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// How long a test waits for what must happen: far longer than it takes on a busy machine, far
 /// shorter than a person waits.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often something is looked at that tells nobody when it changes.
 const POLL: Duration = Duration::from_millis(2);

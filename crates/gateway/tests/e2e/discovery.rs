@@ -174,8 +174,8 @@ fn a_list_that_loses_too_much_is_held() {
     assert!(held(&patient).is_none() && held(&hasty).is_none());
 }
 
-/// As many endpoints under other ids have moved: that is believed by a second read a second later, which is not left to a
-/// refresh that is far away; and no change was missed by it.
+/// As many endpoints under other ids have moved: that is believed by a second read a second later, which is not left
+/// to a refresh that is far away; and no change was missed by it.
 #[test]
 fn a_list_that_has_moved_is_read_again_soon() {
     let folder = Folder::new();

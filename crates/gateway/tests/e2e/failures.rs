@@ -141,7 +141,7 @@ fn connections_have_a_time_limit() {
 fn d07_a_retry_after_a_timeout() {
     let (hole, live) = (Blackhole::new(), Upstream::ok("ok"));
     let gateway = Gateway::with([hole.endpoint("b1"), live.endpoint("b2")], |config| {
-        config.clusters[0].timeout.connect = Duration::from_millis(100);
+        config.clusters[0].timeout.connect = Duration::from_millis(500);
     });
     let address = gateway.address();
     together(10, |_| assert_eq!(ask(address, GET).status, 200));
@@ -201,12 +201,12 @@ fn slow_bodies_may_take_long() {
     let upstream = Upstream::answering(|_| {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
         (0..10).fold(Answer::raw(head), |answer, _| {
-            answer.wait(Duration::from_millis(80)).send("x")
+            answer.wait(Duration::from_millis(250)).send("x")
         })
     });
     let gateway = Gateway::with([upstream.endpoint("b1")], |config| {
-        config.clusters[0].timeout.idle = Duration::from_millis(500);
-        config.clusters[0].timeout.response = Duration::from_millis(500);
+        config.clusters[0].timeout.idle = Duration::from_secs(2);
+        config.clusters[0].timeout.response = Duration::from_secs(2);
     });
     assert_eq!(ask(gateway.address(), GET).text(), "x".repeat(10));
 }

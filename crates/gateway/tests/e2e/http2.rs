@@ -388,8 +388,8 @@ fn a_gateway_that_leaves_says_so_and_finishes() {
 fn a_connection_without_requests_ends() {
     let upstream = Upstream::ok("ok");
     let gateway = Gateway::with([upstream.endpoint("a")], |config| {
-        config.listeners[0].limits.idle_timeout = Duration::from_millis(200);
-        config.listeners[0].limits.header_timeout = Duration::from_millis(200);
+        config.listeners[0].limits.idle_timeout = Duration::from_secs(1);
+        config.listeners[0].limits.header_timeout = Duration::from_secs(1);
     });
     let mut frames = Frames::connect(gateway.address());
     frames.ask(1, &GET);

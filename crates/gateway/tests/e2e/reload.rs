@@ -172,7 +172,7 @@ fn g12_a_changed_listener_still_accepts() {
     let mut kept = RawClient::sending(address, GET);
     assert_eq!(kept.response().status, 200);
     let mut next = config([upstream.endpoint("a")]);
-    next.listeners[0].limits.header_timeout = Duration::from_millis(200);
+    next.listeners[0].limits.header_timeout = Duration::from_secs(1);
     next.listeners[0].limits.headers = 3;
     let changes = reloaded(&gateway, &next);
     assert_eq!(changes.listeners.changed, [("in".into(), vec!["limits"])]);

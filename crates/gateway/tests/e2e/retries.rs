@@ -63,7 +63,7 @@ fn failing(how: Fails) -> Upstream {
 fn limits(cluster: &mut Cluster, how: Fails) {
     if how == Fails::Late {
         cluster.retry.on.timeout = true;
-        cluster.retry.per_try_timeout = Some(Duration::from_millis(250));
+        cluster.retry.per_try_timeout = Some(Duration::from_millis(700));
     }
 }
 

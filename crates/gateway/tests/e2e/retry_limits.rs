@@ -172,8 +172,8 @@ fn tries_share_their_time() {
     let gateway = Gateway::with(endpoints, |config| {
         let Cluster { retry, timeout, .. } = &mut config.clusters[0];
         (retry.attempts, retry.on.timeout, retry.budget) = (4, true, MANY);
-        retry.per_try_timeout = Some(Duration::from_millis(500));
-        timeout.response = Duration::from_millis(800);
+        retry.per_try_timeout = Some(Duration::from_millis(1500));
+        timeout.response = Duration::from_millis(2500);
     });
     assert_own(&ask(gateway.address(), GET), 504, "http_response_timeout");
     let came: usize = all.iter().map(Upstream::count).sum();
@@ -191,7 +191,7 @@ fn a_try_begins_anew() {
     let gateway = Gateway::with(endpoints, |config| {
         let Cluster { retry, timeout, .. } = &mut config.clusters[0];
         retry.on.timeout = true;
-        retry.per_try_timeout = Some(Duration::from_millis(600));
+        retry.per_try_timeout = Some(Duration::from_millis(2500));
         timeout.idle = Duration::from_millis(100);
     });
     assert_eq!(ask(gateway.address(), GET).text(), "ok");

@@ -570,7 +570,7 @@ fn by_name(backs: &[Gateway; 3], rest: Option<&str>) -> Gateway {
         let listener = &mut config.listeners[0];
         listener.protocol = Protocol::Tcp;
         listener.cluster = rest.map(Into::into);
-        listener.limits.header_timeout = Duration::from_secs(1);
+        listener.limits.header_timeout = Duration::from_secs(3);
         listener.routes = [("a.example", "a"), ("*.b.example", "b")]
             .map(|(name, cluster)| Route {
                 when: Conditions {
