@@ -4,8 +4,8 @@ use crate::snapshot::Snapshot;
 use crate::tier::zone::WHOLE;
 
 impl Snapshot {
-    /// The share of the first picks that each endpoint is due, from 0 to 1: that of its tier and zone, by its weight among
-    /// those that may be chosen there. O(n).
+    /// The share of the first picks that each endpoint is due, from 0 to 1: that of its tier and zone, by its weight
+    /// among those that may be chosen there. O(n).
     ///
     /// # Examples
     ///

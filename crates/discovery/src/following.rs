@@ -72,7 +72,8 @@ impl Following {
     ///
     /// # Cancel safety
     ///
-    /// Dropped, it loses nothing: the next call goes on with the same wait, and a read that was under way is begun anew.
+    /// Dropped, it loses nothing: the next call goes on with the same wait, and a read that was under way is begun
+    /// anew.
     pub async fn next(&mut self, clock: impl Fn() -> Nanos) -> Result<Heard, SourceError> {
         let (said, is_whole) = match self.changed(clock()).await {
             Some(said) => (said, false),
@@ -209,7 +210,8 @@ mod tests {
         assert_eq!(file.heard().await, (1, false));
     }
 
-    /// It is asked again when it would be believed, however long a refresh is; and what it says then is no disagreement.
+    /// It is asked again when it would be believed, however long a refresh is; and what it says then is no
+    /// disagreement.
     #[tokio::test]
     async fn a_held_list_is_read_again_when_it_would_be_believed() {
         let mut file = Followed::new("held", LONG);

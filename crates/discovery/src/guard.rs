@@ -143,7 +143,8 @@ impl Guard {
     }
 }
 
-/// The ids of `before`, each of which it has once, that are not in `after`. O(n) where both are in the order of their ids, as listings are.
+/// The ids of `before`, each of which it has once, that are not in `after`. O(n) where both are in the order of their
+/// ids, as listings are.
 #[must_use]
 pub fn gone(before: &[Endpoint], after: &[Endpoint]) -> Vec<Arc<str>> {
     let is_sorted = |list: &[Endpoint]| list.is_sorted_by_key(Endpoint::id);

@@ -1,9 +1,9 @@
 //! Where endpoints come from while a gateway runs.
 //!
 //! A [`Source`] yields whole lists, or says why it cannot: it knows nothing of clusters, and what is made of
-//! a list is decided elsewhere. [`Following`] asks it on and on. [`Guard`] holds lists that lose too much at once, [`Backoff`] says when a
-//! lost source is asked again, and [`Store`] keeps the last good list on disk. All but sources and the
-//! store are pure: the time is an argument.
+//! a list is decided elsewhere. [`Following`] asks it on and on. [`Guard`] holds lists that lose too much at once,
+//! [`Backoff`] says when a lost source is asked again, and [`Store`] keeps the last good list on disk. All but
+//! sources and the store are pure: the time is an argument.
 //!
 //! An entry that makes no sense is skipped and told of by its key ([`Fault`]); the rest of its list counts.
 

@@ -6,7 +6,8 @@
 //!
 //! The way of a request: `listener/` accepts its connection, `forward/` reads it, finds its way by the
 //! listener's routes (`route/`), has a worker's picker (`worker/`) choose on the current view
-//! (`cluster/`), sends it over a connection of `upstream/`, and relays the answer. `lifecycle/` starts all this, steers it and ends it.
+//! (`cluster/`), sends it over a connection of `upstream/`, and relays the answer. `lifecycle/` starts all this,
+//! steers it and ends it.
 
 #![deny(missing_docs)]
 

@@ -1,8 +1,8 @@
 //! A connection of any kind, to a client or to an endpoint.
 //!
 //! Everything behind accepting and connecting works on this type, so that there is one relay, one
-//! pool and one buffer for TCP, unix sockets and what is secured over them. It adds a branch that a CPU predicts to calls
-//! that end in the kernel.
+//! pool and one buffer for TCP, unix sockets and what is secured over them. It adds a branch that a CPU predicts to
+//! calls that end in the kernel.
 
 use std::io;
 use std::pin::Pin;

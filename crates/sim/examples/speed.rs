@@ -62,7 +62,7 @@ fn best(once: bool, run: impl Fn() -> Comparison) -> (Comparison, Duration) {
     (result, best)
 }
 
-#[allow(
+#[expect(
     clippy::disallowed_methods,
     reason = "it measures the simulator itself"
 )]

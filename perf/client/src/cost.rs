@@ -1,7 +1,7 @@
 //! What a balancer costs a call: `ready`, `call`, the answer, its end. The services do nothing.
 //!
-//! tower's `Balance` cannot be shared, so each thread has its own, which is its best case: behind the `Buffer` that sharing
-//! takes there would be a task hop. Ours is one cluster for all threads.
+//! tower's `Balance` cannot be shared, so each thread has its own, which is its best case: behind the `Buffer` that
+//! sharing takes there would be a task hop. Ours is one cluster for all threads.
 
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};

@@ -1,5 +1,5 @@
-//! A call to a real server beside one over a bare connection of hyper, one after the other on one thread; the server is on
-//! another.
+//! A call to a real server beside one over a bare connection of hyper, one after the other on one thread; the server
+//! is on another.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -62,10 +62,11 @@ fn parse_measure(text: &[u8]) -> Result<f64, BadReport> {
     measure(value.ok_or(NO_NUMBER)?)
 }
 
-/// The number that a few digits and perhaps a point are, as most reports have them; none: it has to be looked at more closely.
+/// The number that a few digits and perhaps a point are, as most reports have them; none: it has to be looked at more
+/// closely.
 ///
-/// Digits below 2^53 and these powers of ten are exact, and their quotient is rounded once: so it is the very number that reading with
-/// all care comes to (Clinger, 1990).
+/// Digits below 2^53 and these powers of ten are exact, and their quotient is rounded once: so it is the very number
+/// that reading with all care comes to (Clinger, 1990).
 fn decimal(text: &[u8]) -> Option<f64> {
     const DIGITS_MAX: usize = 15;
     const TENS: [f64; DIGITS_MAX + 1] = [

@@ -2,8 +2,8 @@
 //!
 //! Source: Wydrowski et al., "Load is not what you should balance: Introducing Prequal", NSDI 2024. A
 //! report is hot if its requests in flight are among the highest; of the cold ones the fastest is
-//! chosen; of equally fast ones the least pressed. One report for each endpoint is kept, the latest: an overloaded one that reports often must
-//! not raise the bar to its own height.
+//! chosen; of equally fast ones the least pressed. One report for each endpoint is kept, the latest: an overloaded
+//! one that reports often must not raise the bar to its own height.
 
 mod ages;
 mod figures;

@@ -18,8 +18,8 @@ const LOT: usize = 10;
 /// At which row each caller of a lot begins: the rank of the reversed bits of 0 to 9.
 const ROWS: [usize; LOT] = [0, 5, 3, 8, 2, 7, 4, 9, 1, 6];
 
-/// The endpoints of the caller at a place, in no order: `size` of more than so many. O(n log n) for n endpoints, as their
-/// lots are sorted.
+/// The endpoints of the caller at a place, in no order: `size` of more than so many. O(n log n) for n endpoints, as
+/// their lots are sorted.
 pub(super) fn choose<'a>(
     size: usize,
     place: CallerPlace,
@@ -153,8 +153,8 @@ mod tests {
         }
     }
 
-    /// Each lot behind it gives one to the lot before, whose rows between the two move by one: a third of the places, if it
-    /// is the first, and fewer the later it is.
+    /// Each lot behind it gives one to the lot before, whose rows between the two move by one: a third of the places,
+    /// if it is the first, and fewer the later it is.
     #[test]
     fn one_endpoint_less_moves_a_part() {
         let before = ids(200);

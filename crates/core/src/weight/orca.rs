@@ -8,8 +8,8 @@ use super::track::{Track, exp, share_of_the_way};
 use crate::clock::Nanos;
 use crate::math::ln::ln;
 
-/// The time constant of the average over capacities, in seconds: of reports that are off by a tenth it leaves 3.8 %, where the 2 s of
-/// the damped law would leave 5 %.
+/// The time constant of the average over capacities, in seconds: of reports that are off by a tenth it leaves 3.8 %,
+/// where the 2 s of the damped law would leave 5 %.
 const SMOOTHING: f64 = 3.5;
 
 /// How far from the mean a weight may lie, as a factor.

@@ -1,8 +1,8 @@
 //! Strategies that are evaluated beside the live one, and send nothing.
 //!
 //! Each has a picker for each worker and records of its own: a request weighs on the endpoint that the
-//! shadow chose for as long as requests take there, and ends as one that was really sent there did. What comes of it is counted per worker and endpoint; [`ShadowReport`] is worked out by
-//! whoever asks.
+//! shadow chose for as long as requests take there, and ends as one that was really sent there did. What comes of it
+//! is counted per worker and endpoint; [`ShadowReport`] is worked out by whoever asks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

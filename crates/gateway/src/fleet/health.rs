@@ -21,12 +21,12 @@ use super::members::TTL;
 use super::{Trouble, keys};
 use crate::lifecycle::Shared;
 
-/// For how long verdicts are gathered that change one upon the other: an endpoint that many clusters have fails in all of
-/// them within some milliseconds, and hold-downs and checks take hundreds.
+/// For how long verdicts are gathered that change one upon the other: an endpoint that many clusters have fails in
+/// all of them within some milliseconds, and hold-downs and checks take hundreds.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// How often what the others hold is put in force without news of it, for clusters that came with a reload: as long as a
-/// verdict is believed of which nothing is heard, so that neither view of a fleet is older than the other.
+/// How often what the others hold is put in force without news of it, for clusters that came with a reload: as long
+/// as a verdict is believed of which nothing is heard, so that neither view of a fleet is older than the other.
 const AGAIN: Duration = TTL;
 
 /// The endpoints that gateways hold out, by instance and cluster.

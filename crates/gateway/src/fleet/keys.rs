@@ -1,7 +1,8 @@
 //! What operators changed, as keys with values that gateways share.
 //!
 //! Below the prefix of the fleet, `admin/CLUSTER/strategy` holds a strategy as the admin API takes it, and
-//! `admin/CLUSTER/endpoints/ID` what was changed of an endpoint: `weight`, `admin`, `added` with the endpoint, `removed`.
+//! `admin/CLUSTER/endpoints/ID` what was changed of an endpoint: `weight`, `admin`, `added` with the endpoint,
+//! `removed`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Gateways that share what operators change, who belongs to them, and which endpoints they hold out, on etcd as it is.
 //!
 //! Each gateway lists and watches the same keys: what an operator changes at one of them is written there, and
-//! put in force by the others; what each holds out is written beside it, and a quorum counts. The last one to write counts. Without etcd each one goes on with what it knows,
-//! and what was changed meanwhile is written when it is back. So nothing here is on the path of a request, and
-//! nobody waits for it.
+//! put in force by the others; what each holds out is written beside it, and a quorum counts. The last one to write
+//! counts. Without etcd each one goes on with what it knows, and what was changed meanwhile is written when it is
+//! back. So nothing here is on the path of a request, and nobody waits for it.
 
 mod health;
 mod keys;

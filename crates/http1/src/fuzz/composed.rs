@@ -17,7 +17,8 @@ const BETWEEN: u8 = 0xff;
 /// says whether a body follows, and that of a response whether it answers `HEAD`.
 ///
 /// What is accepted is one head, whole, and nothing behind it: no part breaks out of its line. It has a body if,
-/// and only if, the stream has one, and data behind it comes out as it went in. What comes of it is read by the rules of HTTP/1, and may be refused there.
+/// and only if, the stream has one, and data behind it comes out as it went in. What comes of it is read by the rules
+/// of HTTP/1, and may be refused there.
 ///
 /// # Panics
 ///

@@ -1,5 +1,5 @@
-//! A balancer that knows all that is under way, what caches hold and how long everything will take, and is told at once: what no real one
-//! can do better than.
+//! A balancer that knows all that is under way, what caches hold and how long everything will take, and is told at
+//! once: what no real one can do better than.
 
 use evenkeel_core::NoEndpoint;
 

@@ -12,8 +12,9 @@ use super::fit::Fit;
 use super::log::{Recorded, Request};
 use super::what_if::Question;
 
-/// A pause in which nothing comes and nothing is under way is no longer than this when it is run again: by then a balancer has
-/// forgotten all that it will forget, and a run takes as long as there are requests, not as the log spans.
+/// A pause in which nothing comes and nothing is under way is no longer than this when it is run again: by then a
+/// balancer has forgotten all that it will forget, and a run takes as long as there are requests, not as the log
+/// spans.
 const PAUSE_MAX: u64 = 600_000_000_000;
 
 /// The log's arrivals, and what was fitted to its endpoints.

@@ -1,5 +1,5 @@
-//! Latencies and errors under trouble: six endpoints in the process, 300 calls a second that come whether others have ended or
-//! not, the same for all balancers, one balancer after the other.
+//! Latencies and errors under trouble: six endpoints in the process, 300 calls a second that come whether others have
+//! ended or not, the same for all balancers, one balancer after the other.
 
 mod backends;
 mod contenders;
