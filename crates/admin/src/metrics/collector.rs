@@ -54,7 +54,7 @@ impl prometheus_client::collector::Collector for Collector {
         health::write(&mut encoder, &samples)?;
         panic(&mut encoder, &samples)?;
         discovery(&mut encoder, &samples)?;
-        fleet_members(&mut encoder, &self.control)?;
+        fleet(&mut encoder, &self.control)?;
         shadows::encode(&mut encoder, &samples)?;
         decisions(&mut encoder, &samples)?;
         decision_times(&mut encoder, &samples)?;
@@ -204,14 +204,21 @@ fn discovery(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<
     Ok(())
 }
 
-fn fleet_members(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+const NO_LABELS: [(&str, &str); 0] = [];
+
+fn fleet(encoder: &mut DescriptorEncoder<'_>, control: &Control) -> Result<(), Error> {
+    let Some(is_heard) = control.fleet_is_heard() else {
+        return Ok(());
+    };
+    let help = "Whether all is heard that gateways share, 1, or etcd is lost for a part of it, 0";
+    let mut family = encoder.encode_descriptor("fleet_up", help, None, MetricType::Gauge)?;
+    gauge(&mut family, &NO_LABELS, f64::from(u8::from(is_heard)))?;
     let Some(members) = control.fleet_members() else {
         return Ok(());
     };
     let help = "Gateways that belong to the fleet, as this one knows it";
     let mut family = encoder.encode_descriptor("fleet_members", help, None, MetricType::Gauge)?;
-    let labels: [(&str, &str); 0] = [];
-    gauge(&mut family, &labels, members.len() as f64)
+    gauge(&mut family, &NO_LABELS, members.len() as f64)
 }
 
 /// Folded to what a double holds exactly: scrapers know no other numbers.

@@ -72,6 +72,7 @@ pub const EVENTS: &[&str] = &[
     "operator",
     "reload",
     "discovery",
+    "fleet",
 ];
 
 /// Somebody who is told what happens.

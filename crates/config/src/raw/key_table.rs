@@ -33,7 +33,7 @@ pub(super) const KEYS: &[Key] = &[
     off("runtime.state_dir", File, "", "A folder for the last good list of each cluster with `discovery`, so that a start without its source serves that. None is kept when absent."),
     off("notify", Tables("url"), "", "Who is told what happens. Nobody when absent."),
     now("notify.url", Url, "", "Where events are posted as a list in JSON; needed. Several at a time, again and again until they are taken, never in the way of traffic."),
-    now("notify.events", Events, "[\"unhealthy\", \"ejected\", \"panic\", \"recovered\"]", "Which ones: \"unhealthy\", \"ejected\", \"recovered\", \"healthy\", \"suspect\", \"recovering\", \"panic\", \"shared_cause\", \"membership\", \"agent\", \"operator\", \"reload\", \"discovery\"."),
+    now("notify.events", Events, "[\"unhealthy\", \"ejected\", \"panic\", \"recovered\"]", "Which ones: \"unhealthy\", \"ejected\", \"recovered\", \"healthy\", \"suspect\", \"recovering\", \"panic\", \"shared_cause\", \"membership\", \"agent\", \"operator\", \"reload\", \"discovery\", \"fleet\"."),
     now("listener", Tables("address"), "", "A socket we accept on. At least one is needed."),
     now("listener.name", Name, "", "Its name in metrics and logs; the address when absent."),
     now("listener.address", Bind, "", "What it binds; needed. Port 0 is picked free."),

@@ -76,6 +76,18 @@ impl Etcd {
         message::keys(&answer).ok_or_else(|| self.nonsense("it has no keys"))
     }
 
+    /// What a key holds; none when there is no such key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Etcd::list`].
+    pub async fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, SourceError> {
+        let request = json!({ "key": encoded(key) });
+        let answer = self.call("/v3/kv/range", &request).await?;
+        let keys = message::keys(&answer).ok_or_else(|| self.nonsense("it has no keys"))?;
+        Ok(keys.all.into_iter().next().map(|one| one.value))
+    }
+
     /// Watches keys with a prefix, from a revision on.
     ///
     /// # Errors

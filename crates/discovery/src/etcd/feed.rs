@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::client::Etcd;
 use super::message::KeyValue;
@@ -21,6 +21,8 @@ pub struct Feed {
     revision: i64,
     /// The watch, and the member that it is with.
     watch: Option<(Watch, usize)>,
+    /// When etcd last said something.
+    heard: Option<Instant>,
 }
 
 /// What becomes of keys.
@@ -41,6 +43,7 @@ impl Feed {
             prefix,
             revision: 0,
             watch: None,
+            heard: None,
         }
     }
 
@@ -55,6 +58,12 @@ impl Feed {
         &mut self.etcd
     }
 
+    /// When etcd last said what it knows, or that there is nothing new; none: never.
+    #[must_use]
+    pub fn heard(&self) -> Option<Instant> {
+        self.heard
+    }
+
     /// Lists the keys, in their order, and says whether their history went back since they were listed before: it is
     /// another etcd, or one from a backup. What changes after that is news.
     ///
@@ -63,6 +72,7 @@ impl Feed {
     /// As [`Etcd::list`].
     pub async fn list(&mut self) -> Result<(Vec<KeyValue>, bool), SourceError> {
         let keys = self.etcd.list(&self.prefix).await?;
+        self.heard = Some(Instant::now());
         let went_back = keys.revision < self.revision;
         if went_back {
             // A watch from our revision would wait for long.
@@ -100,9 +110,11 @@ impl Feed {
                     // It may find that another member has to be watched.
                     let asked = self.etcd.ping(&self.prefix).await;
                     asked.inspect_err(|_| self.watch = None)?;
+                    self.heard = Some(Instant::now());
                     continue;
                 }
             };
+            self.heard = Some(Instant::now());
             if changes.is_compacted {
                 self.watch = None;
                 return Ok(News::Forgotten);

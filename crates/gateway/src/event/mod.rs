@@ -45,11 +45,13 @@ pub enum EventKind {
     Reload,
     /// A source of endpoints is lost or back, or what it says is held or skipped.
     Discovery,
+    /// A part of what gateways share is lost or back, or a gateway joined or left.
+    Fleet,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Healthy,
         Self::Suspect,
         Self::Unhealthy,
@@ -63,6 +65,7 @@ impl EventKind {
         Self::Operator,
         Self::Reload,
         Self::Discovery,
+        Self::Fleet,
     ];
 
     /// The word for it in the API and in `[[notify]]`.
@@ -82,6 +85,7 @@ impl EventKind {
             Self::Operator => "operator",
             Self::Reload => "reload",
             Self::Discovery => "discovery",
+            Self::Fleet => "fleet",
         }
     }
 }

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_config::Fleet;
-use evenkeel_core::Nanos;
 use evenkeel_core::health::Votes;
+use evenkeel_discovery::SourceError;
 use evenkeel_discovery::etcd::{Change, Etcd, Feed, KeyValue, News, Registration};
-use evenkeel_discovery::{Backoff, SourceError};
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::contact::{Contact, Part};
+use super::keys;
 use super::members::TTL;
-use super::{Trouble, keys};
 use crate::lifecycle::Shared;
 
 /// For how long verdicts are gathered that change one upon the other: an endpoint that many clusters have fails in
@@ -40,18 +40,20 @@ fn prefix(fleet: &Fleet) -> String {
 pub(super) async fn give(shared: &Arc<Shared>, fleet: &Fleet) {
     let key = format!("{}{}", prefix(fleet), keys::escaped(shared.site.instance()));
     let mut registration = Registration::new(Etcd::new(&fleet.etcd), key, own(shared), TTL);
-    let mut backoff = Backoff::new(shared.seed.rotate_left(37));
+    let mut contact = Contact::new(shared, Part::OwnVerdicts);
     loop {
         registration.set_value(own(shared));
         match registration.keep().await {
             Ok(wait) => {
-                backoff.reset();
+                contact.made();
                 if timeout(wait, shared.site.judged().notified()).await.is_ok() {
                     sleep(GATHER).await;
                 }
             }
-            // Whoever follows the others says why.
-            Err(_) => sleep(backoff.wait()).await,
+            Err(error) => {
+                contact.lost(error);
+                contact.wait().await;
+            }
         }
     }
 }
@@ -68,35 +70,27 @@ fn own(shared: &Shared) -> String {
 /// Follows the verdicts of all, for ever.
 pub(super) async fn follow(shared: &Arc<Shared>, fleet: &Fleet) {
     let mut feed = Feed::new(Etcd::new(&fleet.etcd), prefix(fleet));
-    let mut backoff = Backoff::new(shared.seed.rotate_left(41));
-    let mut state = Following::default();
+    let mut contact = Contact::new(shared, Part::Verdicts);
     loop {
-        let Err(error) = watch(shared, &mut feed, &mut backoff, &mut state).await;
-        let now = shared.clock.now();
-        backoff.lost(now);
-        if state.is_stale(now) {
-            forget(shared);
+        let Err(error) = watch(shared, &mut feed, &mut contact).await;
+        contact.lost(error);
+        tokio::select! {
+            () = contact.wait() => {}
+            () = forget_at(shared, believed_until(feed.heard())) => {}
         }
-        let what =
-            "verdicts on endpoints are not shared for the moment: each gateway goes by its own";
-        state.trouble.tell(what, error, now);
-        sleep(backoff.wait()).await;
     }
 }
 
-/// How following goes.
-#[derive(Default)]
-struct Following {
-    trouble: Trouble,
-    lost_since: Option<Nanos>,
+/// As long as their leases would live the others are believed, then each goes by itself.
+fn believed_until(heard: Option<Instant>) -> Instant {
+    heard.map_or_else(Instant::now, |heard| heard + TTL)
 }
 
-impl Following {
-    /// Whether nothing was heard for so long that the others count no more: as long as their leases would live they are
-    /// believed, then each goes by itself.
-    fn is_stale(&mut self, now: Nanos) -> bool {
-        now >= *self.lost_since.get_or_insert(now) + TTL.into()
-    }
+/// Forgets at that time what the others said, and never ends.
+async fn forget_at(shared: &Shared, at: Instant) {
+    sleep_until(at).await;
+    forget(shared);
+    std::future::pending().await
 }
 
 /// What others said counts no more.
@@ -107,16 +101,11 @@ pub(super) fn forget(shared: &Shared) {
 async fn watch(
     shared: &Arc<Shared>,
     feed: &mut Feed,
-    backoff: &mut Backoff,
-    state: &mut Following,
+    contact: &mut Contact,
 ) -> Result<Infallible, SourceError> {
     loop {
         let (listed, _) = feed.list().await?;
-        backoff.answered(shared.clock.now());
-        state.lost_since = None;
-        state
-            .trouble
-            .is_over("verdicts on endpoints are shared again");
+        contact.made();
         let mut verdicts = Verdicts::new();
         listed
             .iter()
@@ -249,18 +238,5 @@ mod tests {
             put(&mut verdicts, "one", nonsense);
             assert_eq!(counted(&verdicts, "web"), ["a 1/1"], "{nonsense}");
         }
-    }
-
-    #[test]
-    fn others_are_believed_for_as_long_as_their_leases_would_live() {
-        let (mut state, began) = (Following::default(), Nanos::from_secs(5));
-        let end = began + TTL.into();
-        assert!(!state.is_stale(began));
-        assert!(!state.is_stale(Nanos(end.0 - 1)));
-        assert!(state.is_stale(end));
-        // Heard, and lost again: the time runs anew.
-        state.lost_since = None;
-        assert!(!state.is_stale(end));
-        assert!(state.is_stale(end + TTL.into()));
     }
 }

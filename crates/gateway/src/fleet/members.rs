@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_config::Fleet;
+use evenkeel_discovery::SourceError;
 use evenkeel_discovery::etcd::{Change, Etcd, Feed, News, Registration};
-use evenkeel_discovery::{Backoff, SourceError};
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::{Trouble, keys};
+use super::contact::{Contact, Part};
+use super::keys;
+use crate::event::{Event, EventKind};
 use crate::lifecycle::Shared;
 
 /// After how long a gateway that is gone is no member any more.
@@ -26,15 +28,17 @@ pub(super) async fn register(shared: &Arc<Shared>, fleet: &Fleet) {
     let key = format!("{}{}", prefix(fleet), keys::escaped(shared.site.instance()));
     let value = json!({ "version": env!("CARGO_PKG_VERSION") }).to_string();
     let mut registration = Registration::new(Etcd::new(&fleet.etcd), key, value, TTL);
-    let mut backoff = Backoff::new(shared.seed.rotate_left(23));
+    let mut contact = Contact::new(shared, Part::Membership);
     loop {
         match registration.keep().await {
             Ok(wait) => {
-                backoff.reset();
+                contact.made();
                 sleep(wait).await;
             }
-            // Whoever follows the members says why.
-            Err(_) => sleep(backoff.wait()).await,
+            Err(error) => {
+                contact.lost(error);
+                contact.wait().await;
+            }
         }
     }
 }
@@ -42,16 +46,30 @@ pub(super) async fn register(shared: &Arc<Shared>, fleet: &Fleet) {
 /// Follows who belongs to the fleet, for ever.
 pub(super) async fn follow(shared: &Arc<Shared>, fleet: &Fleet) {
     let mut feed = Feed::new(Etcd::new(&fleet.etcd), prefix(fleet));
-    let mut backoff = Backoff::new(shared.seed.rotate_left(29));
-    let mut trouble = Trouble::default();
+    let mut contact = Contact::new(shared, Part::Members);
     loop {
-        let Err(error) = watch(shared, &mut feed, &mut backoff).await;
+        let Err(error) = watch(shared, &mut feed, &mut contact).await;
         // Those that were known stay: an etcd that is away does not end them.
-        let what = "the members of the fleet are not followed for the moment";
-        let now = shared.clock.now();
-        trouble.tell(what, error, now);
-        backoff.lost(now);
-        sleep(backoff.wait()).await;
+        contact.lost(error);
+        contact.wait().await;
+    }
+}
+
+/// Tells who joined and who left.
+fn tell(shared: &Shared, before: &BTreeSet<Arc<str>>, now: &BTreeSet<Arc<str>>) {
+    let publish = |cause, said: String| {
+        let event = Event::new(EventKind::Fleet, cause, said);
+        shared.site.events().publish(event);
+    };
+    for name in now.difference(before) {
+        publish("joined", format!("{name} is a member of the fleet"));
+    }
+    for name in before.difference(now) {
+        let why = "nothing was heard of it for as long as its lease lives, or it has gone";
+        publish(
+            "left",
+            format!("{name} is no member of the fleet any more: {why}"),
+        );
     }
 }
 
@@ -73,17 +91,18 @@ fn take_place(shared: &Arc<Shared>, members: &BTreeSet<Arc<str>>) {
 async fn watch(
     shared: &Arc<Shared>,
     feed: &mut Feed,
-    backoff: &mut Backoff,
+    contact: &mut Contact,
 ) -> Result<Infallible, SourceError> {
     let below = feed.prefix().len();
     let name = move |key: &str| keys::unescaped(key.get(below..)?).map(Arc::<str>::from);
     loop {
         let (listed, _) = feed.list().await?;
-        backoff.answered(shared.clock.now());
+        contact.made();
         let mut members: BTreeSet<Arc<str>> =
             listed.iter().filter_map(|one| name(&one.key)).collect();
         loop {
-            shared.fleet.set_members(members.clone());
+            let before = shared.fleet.set_members(members.clone());
+            tell(shared, before.as_ref().unwrap_or(&members), &members);
             take_place(shared, &members);
             let News::Changes(changes) = feed.next().await? else {
                 break;

@@ -5,18 +5,18 @@
 //! counts. Without etcd each one goes on with what it knows, and what was changed meanwhile is written when it is
 //! back. So nothing here is on the path of a request, and nobody waits for it.
 
+mod contact;
 mod health;
 mod keys;
 mod members;
 mod share;
+mod signatures;
 mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_config::Fleet;
-use evenkeel_core::Nanos;
-use evenkeel_discovery::SourceError;
 use tokio::time::{sleep, timeout};
 
 use crate::lifecycle::Shared;
@@ -28,9 +28,6 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// How long a start waits for what the others have changed.
 const FIRST: Duration = Duration::from_secs(2);
-
-/// After how long the same trouble is worth another line.
-const SAY_AGAIN: Nanos = Nanos::from_secs(60);
 
 /// Belongs to the fleet of the configuration, for ever.
 pub(crate) async fn join_fleet(shared: Arc<Shared>) {
@@ -86,32 +83,5 @@ async fn belong(shared: &Arc<Shared>, fleet: &Fleet) {
 async fn until_changed(shared: &Arc<Shared>, present: Option<&Fleet>) {
     while shared.plan.load().config.fleet.as_ref() == present {
         sleep(POLL).await;
-    }
-}
-
-/// Says why etcd does not answer: when that is new, and once a minute.
-#[derive(Debug, Default)]
-struct Trouble {
-    /// What was told last, and when.
-    told: Option<(SourceError, Nanos)>,
-    /// It was told of, and that it is over was not.
-    is_open: bool,
-}
-
-impl Trouble {
-    fn tell(&mut self, what: &str, error: SourceError, now: Nanos) {
-        let is_known =
-            matches!(&self.told, Some((known, at)) if *known == error && now < *at + SAY_AGAIN);
-        if !is_known {
-            tracing::warn!("{what}: {error}");
-            self.told = Some((error, now));
-            self.is_open = true;
-        }
-    }
-
-    fn is_over(&mut self, what: &str) {
-        if std::mem::take(&mut self.is_open) {
-            tracing::info!("{what}: all is well again");
-        }
     }
 }

@@ -5,18 +5,27 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use evenkeel_config::Fleet;
+use evenkeel_discovery::SourceError;
 use evenkeel_discovery::etcd::{Change as KeyChange, Etcd, Feed, News};
-use evenkeel_discovery::{Backoff, SourceError};
-use tokio::time::sleep;
 
-use super::Trouble;
+use super::contact::{Contact, Part};
 use super::keys::{self, Change, Keys};
+use super::signatures::Signatures;
 use crate::cluster::Cluster;
 use crate::event::{Event, EventKind};
 use crate::lifecycle::{Plan, Shared};
 
 /// What a key said before, and says now.
 type Amended = (Option<String>, Option<String>);
+
+/// What another gateway changed, and is in force here now.
+struct Taken {
+    key: String,
+    /// In words.
+    said: String,
+    cluster: Arc<str>,
+    endpoint: Option<Arc<str>>,
+}
 
 /// One gateway's side.
 pub(super) struct Share {
@@ -26,6 +35,7 @@ pub(super) struct Share {
     plan: Arc<Plan>,
     /// The revisions of what was written from here: what comes back of a key up to there is older.
     own: BTreeMap<String, i64>,
+    signatures: Signatures,
 }
 
 impl Share {
@@ -36,34 +46,25 @@ impl Share {
             plan: shared.plan.load(),
             shared,
             own: BTreeMap::new(),
+            signatures: Signatures::new(fleet),
         }
     }
 
     /// Shares for ever.
     pub(super) async fn follow(mut self) {
-        let mut backoff = Backoff::new(self.shared.seed.rotate_left(17));
-        let mut trouble = Trouble::default();
+        let mut contact = Contact::new(&self.shared, Part::Changes);
         loop {
-            let Err(error) = self.stay(&mut backoff, &mut trouble).await;
-            let what =
-                "what operators change is not shared for the moment, and stays in force here";
-            let now = self.shared.clock.now();
-            trouble.tell(what, error, now);
-            backoff.lost(now);
-            sleep(backoff.wait()).await;
+            let Err(error) = self.stay(&mut contact).await;
+            contact.lost(error);
+            contact.wait().await;
         }
     }
 
     /// Shares until etcd is lost.
-    async fn stay(
-        &mut self,
-        backoff: &mut Backoff,
-        trouble: &mut Trouble,
-    ) -> Result<Infallible, SourceError> {
+    async fn stay(&mut self, contact: &mut Contact) -> Result<Infallible, SourceError> {
         self.meet().await?;
         loop {
-            backoff.answered(self.shared.clock.now());
-            trouble.is_over("what operators change is shared again");
+            contact.made();
             let shared = Arc::clone(&self.shared);
             let news = tokio::select! {
                 news = self.feed.next() => news?,
@@ -78,7 +79,14 @@ impl Share {
             };
             match news {
                 News::Forgotten => self.meet().await?,
-                News::Changes(all) => all.iter().for_each(|change| self.heard(change)),
+                News::Changes(all) => {
+                    let taken: Vec<Taken> = all.iter().filter_map(|one| self.heard(one)).collect();
+                    // Who it was is asked when all is in force.
+                    for taken in taken {
+                        let by = self.signatures.of(self.feed.etcd(), &taken.key).await;
+                        self.tell(&taken, by.as_deref());
+                    }
+                }
             }
         }
     }
@@ -101,14 +109,20 @@ impl Share {
             .collect();
         let pending = self.pending();
         let agreed = self.shared.fleet.agreed().clone();
+        let signed = self.signatures.all(self.feed.etcd()).await;
+        let take = |key: &str, value: Option<&str>| {
+            if let Some(taken) = self.take(key, value) {
+                self.tell(&taken, signed.get(key).map(String::as_str));
+            }
+        };
         for key in agreed.keys().filter(|key| !there.contains_key(*key)) {
             if !pending.contains_key(key) {
-                self.take(key, None);
+                take(key, None);
             }
         }
         for (key, value) in &there {
             if !pending.contains_key(key) {
-                self.take(key, Some(value));
+                take(key, Some(value));
             }
         }
         self.own.clear();
@@ -147,7 +161,9 @@ impl Share {
     async fn write(&mut self) -> Result<(), SourceError> {
         for (key, value) in self.pending() {
             let whole = format!("{}{key}", self.feed.prefix());
+            let instance = self.shared.site.instance();
             let etcd = self.feed.etcd();
+            self.signatures.sign(etcd, &key, instance).await;
             let revision = match &value {
                 Some(value) => etcd.put(&whole, value, None).await?,
                 None => etcd.delete(&whole).await?,
@@ -159,15 +175,13 @@ impl Share {
     }
 
     /// Takes in what the watch says.
-    fn heard(&self, change: &KeyChange) {
+    fn heard(&self, change: &KeyChange) -> Option<Taken> {
         let one = change.of();
-        let Some(key) = one.key.strip_prefix(self.feed.prefix()) else {
-            return;
-        };
+        let key = one.key.strip_prefix(self.feed.prefix())?;
         let is_echo = self.own.get(key).is_some_and(|own| one.revision <= *own);
         // What was changed here a moment ago is written a moment later, and counts then.
         if is_echo || self.pending().contains_key(key) {
-            return;
+            return None;
         }
         match change {
             KeyChange::Put(_) => self.take(key, Some(&String::from_utf8_lossy(&one.value))),
@@ -175,41 +189,43 @@ impl Share {
         }
     }
 
-    /// Puts in force what another gateway has changed.
-    fn take(&self, key: &str, value: Option<&str>) {
+    /// Puts in force what another gateway has changed; none when it makes no difference here.
+    fn take(&self, key: &str, value: Option<&str>) -> Option<Taken> {
         let (name, change) = match keys::read(key, value) {
             Ok(read) => read,
             Err(why) => {
                 let prefix = self.feed.prefix();
                 tracing::warn!("the key {prefix}{key} is skipped: {why}");
-                return;
+                return None;
             }
         };
         // Gateways of a fleet may have clusters that others do not have.
-        let Some(cluster) = self.plan.cluster(&name) else {
-            return;
-        };
+        let cluster = self.plan.cluster(&name)?;
         let endpoint = match &change {
             Change::Strategy(_) => None,
             Change::Endpoint(id, _) => Some(Arc::clone(id)),
         };
-        let Some((before, now)) = self.amend(cluster, key, change) else {
-            return;
-        };
+        let (before, now) = self.amend(cluster, key, change)?;
         let is_new = before != now;
         self.shared.fleet.agree(key.to_owned(), now);
-        if !is_new {
-            return;
-        }
-        let said = format!("by another gateway: {}", keys::in_words(value));
-        let event = Event::new(EventKind::Operator, "fleet", said);
-        let mut event = event.of_cluster(cluster.shared_name());
-        if let Some(id) = endpoint {
-            event = event.of_endpoint(id);
-        }
-        self.shared.site.events().publish(event);
         // An endpoint that was added may be a name.
         self.shared.resolver.ask();
+        is_new.then(|| Taken {
+            key: key.to_owned(),
+            said: keys::in_words(value),
+            cluster: cluster.shared_name(),
+            endpoint,
+        })
+    }
+
+    fn tell(&self, taken: &Taken, by: Option<&str>) {
+        let said = format!("by {}: {}", by.unwrap_or("another gateway"), taken.said);
+        let event = Event::new(EventKind::Operator, "fleet", said);
+        let mut event = event.of_cluster(Arc::clone(&taken.cluster));
+        if let Some(id) = &taken.endpoint {
+            event = event.of_endpoint(Arc::clone(id));
+        }
+        self.shared.site.events().publish(event);
     }
 
     /// Changes a cluster unless an operator has changed the same here: what the key said before and says

@@ -1,9 +1,15 @@
 //! What a gateway knows of its fleet.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use evenkeel_core::unpoisoned;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::contact::Part;
 
 use super::keys::Keys;
 
@@ -14,6 +20,11 @@ pub(crate) struct FleetState {
     members: Mutex<Option<BTreeSet<Arc<str>>>>,
     /// What etcd and this gateway agreed on last of what operators changed.
     agreed: Mutex<Keys>,
+    /// What is not heard of at the moment.
+    lost: Mutex<BTreeSet<Part>>,
+    /// How often contact was made again, and what rings then.
+    contacts: AtomicU64,
+    contact: Notify,
 }
 
 impl FleetState {
@@ -23,13 +34,44 @@ impl FleetState {
         Some(members.as_ref()?.iter().cloned().collect())
     }
 
-    pub(super) fn set_members(&self, members: BTreeSet<Arc<str>>) {
+    /// Takes in who belongs to the fleet, and says who was known to belong to it before, if anybody was.
+    pub(super) fn set_members(&self, members: BTreeSet<Arc<str>>) -> Option<BTreeSet<Arc<str>>> {
         let mut known = unpoisoned(self.members.lock());
         if known.as_ref() != Some(&members) {
             let all: Vec<&str> = members.iter().map(AsRef::as_ref).collect();
             tracing::info!("members of the fleet: {}", all.join(", "));
-            *known = Some(members);
         }
+        known.replace(members)
+    }
+
+    /// Whether all is heard that gateways share.
+    pub(crate) fn is_in_contact(&self) -> bool {
+        unpoisoned(self.lost.lock()).is_empty()
+    }
+
+    pub(super) fn contact_lost(&self, part: Part) {
+        unpoisoned(self.lost.lock()).insert(part);
+    }
+
+    /// Has the other parts that wait ask at once, when this one was lost.
+    pub(super) fn contact_made(&self, part: Part) {
+        if unpoisoned(self.lost.lock()).remove(&part) {
+            self.contacts.fetch_add(1, Ordering::Relaxed);
+            self.contact.notify_waiters();
+        }
+    }
+
+    pub(super) fn contacts(&self) -> u64 {
+        self.contacts.load(Ordering::Relaxed)
+    }
+
+    /// Waits for so long, or until contact was made again more often than `known`; says how often it was.
+    pub(super) async fn until_contact(&self, known: u64, wait: Duration) -> u64 {
+        let made = self.contact.notified();
+        if self.contacts() == known {
+            let _ = timeout(wait, made).await;
+        }
+        self.contacts()
     }
 
     pub(super) fn agreed(&self) -> MutexGuard<'_, Keys> {
@@ -48,5 +90,6 @@ impl FleetState {
     pub(super) fn clear(&self) {
         *unpoisoned(self.members.lock()) = None;
         self.agreed().clear();
+        unpoisoned(self.lost.lock()).clear();
     }
 }

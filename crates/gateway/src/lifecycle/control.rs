@@ -108,6 +108,13 @@ impl Control {
         cluster.dry_run(key, self.shared.seed ^ now.0, now)
     }
 
+    /// Whether all is heard that the gateways of the fleet share; none when there is none.
+    #[must_use]
+    pub fn fleet_is_heard(&self) -> Option<bool> {
+        self.shared.plan.load().config.fleet.as_ref()?;
+        Some(self.shared.fleet.is_in_contact())
+    }
+
     /// Who belongs to the fleet, in the order of the names; none when there is none, or nobody was heard of yet.
     #[must_use]
     pub fn fleet_members(&self) -> Option<Vec<Arc<str>>> {

@@ -12,7 +12,7 @@ use evenkeel_config::{
 };
 use evenkeel_core::health::{ActivePolicy, Health};
 use evenkeel_core::{Admin, Endpoint, Nanos, SubsetMethod};
-use evenkeel_gateway::OperatorChanges;
+use evenkeel_gateway::{Event, EventKind, OperatorChanges};
 use evenkeel_testkit::{Answer, Etcd, Gateway, Upstream, config, eventually};
 
 use crate::ask;
@@ -69,6 +69,18 @@ fn strategy(gateway: &Gateway) -> &'static str {
     gateway.cluster().strategy().descriptor().name
 }
 
+/// What was told of the fleet: the causes, and what was seen.
+fn told(gateway: &Gateway) -> Vec<(&'static str, String)> {
+    let (events, _) = gateway.control().events().subscribe_with_recent();
+    let of_fleet = |event: &Event| {
+        event.event == EventKind::Fleet
+            || (event.event == EventKind::Operator && event.cause == "fleet")
+    };
+    let told = events.iter().filter(|event| of_fleet(event));
+    told.map(|event| (event.cause, event.evidence.clone()))
+        .collect()
+}
+
 /// Whatever an operator does at one is done at the other, and taken back at either.
 #[test]
 fn what_operators_change_at_one_is_changed_at_all() {
@@ -79,6 +91,10 @@ fn what_operators_change_at_one_is_changed_at_all() {
         admin(&other, "a") == Admin::Draining
     });
     assert_eq!(weight(&other, "a"), 7);
+    let by_one = "by one: admin draining, weight 7".to_owned();
+    eventually("it is told who it was", || {
+        told(&other).contains(&("fleet", by_one.clone()))
+    });
     other.update("a", None, Some(Admin::Enabled));
     eventually("it is back at both", || admin(&one, "a") == Admin::Enabled);
     assert_eq!((weight(&one, "a"), weight(&other, "a")), (7, 7));
@@ -108,6 +124,64 @@ fn what_operators_change_at_one_is_changed_at_all() {
             gateway.cluster().overrides().is_empty() && has(gateway, "b") && !has(gateway, "d/1")
         });
         assert_eq!(strategy(gateway), "least_request");
+    }
+}
+
+/// As gateways did that knew of no signatures, or `etcdctl` does: what is there counts, and nobody is named.
+#[test]
+fn what_nobody_signed_counts_as_well() {
+    let Some(etcd) = Etcd::start() else { return };
+    let key = |below: &str| format!("{}{below}/web/endpoints/", Fleet::PREFIX);
+    etcd.put(&format!("{}a", key("admin")), "{\"weight\":7}");
+    let one = member(&etcd, "one");
+    assert_eq!(weight(&one, "a"), 7);
+    etcd.put(&format!("{}b", key("admin")), "{\"weight\":3}");
+    // One whose name begins like that of another key, and one that is no name.
+    etcd.put(&format!("{}cc", key("by")), "somebody");
+    etcd.put(&format!("{}a", key("by")), "\n");
+    etcd.put(&format!("{}c", key("admin")), "{\"weight\":4}");
+    etcd.put(&format!("{}a", key("admin")), "{\"weight\":8}");
+    eventually("all counts", || {
+        ["a", "b", "c"].map(|id| weight(&one, id)) == [8, 3, 4]
+    });
+    for said in [7, 3, 4, 8].map(|weight| format!("by another gateway: weight {weight}")) {
+        eventually(&said, || told(&one).contains(&("fleet", said.clone())));
+    }
+}
+
+/// While etcd is away it is told what is not shared, once for each part; afterwards that all is well, and each is a member
+/// again, without a wait of each part for itself.
+#[test]
+fn what_becomes_of_a_fleet_is_told() {
+    let Some(mut etcd) = Etcd::start() else {
+        return;
+    };
+    let count = |gateway: &Gateway, cause: &str| {
+        let told = told(gateway);
+        told.iter().filter(|(known, _)| *known == cause).count()
+    };
+    let one = member(&etcd, "one");
+    let members = |gateway: &Gateway| gateway.control().fleet_members().unwrap_or_default().len();
+    eventually("it is a member", || members(&one) == 1);
+    let other = member(&etcd, "other");
+    eventually("they know each other", || {
+        members(&one) == 2 && members(&other) == 2
+    });
+    assert!(told(&one).contains(&("joined", "other is a member of the fleet".to_owned())));
+    assert_eq!(one.control().fleet_is_heard(), Some(true));
+    etcd.kill();
+    for gateway in [&one, &other] {
+        eventually("it is told", || count(gateway, "unreachable") == 3);
+        assert_eq!(gateway.control().fleet_is_heard(), Some(false));
+    }
+    etcd.restart_empty();
+    for gateway in [&one, &other] {
+        eventually("all is heard again", || {
+            gateway.control().fleet_is_heard() == Some(true)
+        });
+        eventually("that is told", || count(gateway, "back") == 3);
+        assert_eq!(count(gateway, "unreachable"), 3, "{:?}", told(gateway));
+        eventually("they are members again", || members(gateway) == 2);
     }
 }
 
