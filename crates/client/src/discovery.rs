@@ -86,7 +86,7 @@ mod sources {
     pub enum Trouble<'a> {
         /// It gives no list; the last one stays, and it is asked again.
         Lost(&'a SourceError),
-        /// Entries of a list were skipped.
+        /// Entries of a list make no sense: what they were last stays, where they were there before.
         Skipped(&'a [Fault]),
         /// A list loses so many endpoints that it is held.
         Held {
@@ -132,7 +132,7 @@ mod sources {
                     let Some(inner) = cluster.upgrade() else {
                         return;
                     };
-                    let listing = match said {
+                    let mut listing = match said {
                         Ok(heard) => heard.listing,
                         Err(error) => {
                             drop(inner);
@@ -140,6 +140,7 @@ mod sources {
                             continue;
                         }
                     };
+                    guard.keep_last_good(&mut listing);
                     if !listing.faults.is_empty() {
                         (how.on_trouble)(&Trouble::Skipped(&listing.faults));
                     }

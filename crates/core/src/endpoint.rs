@@ -28,6 +28,8 @@ pub struct Serial(pub u64);
 
 /// An endpoint as configuration or discovery describes it.
 ///
+/// A clone shares what it says, so lists of many are cheap to copy, and to compare with their copies.
+///
 /// # Examples
 ///
 /// ```
@@ -37,8 +39,17 @@ pub struct Serial(pub u64);
 /// assert_eq!((endpoint.id(), endpoint.weight()), ("b", 2));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(from = "Description", into = "Description")
+)]
+pub struct Endpoint(Arc<Description>);
+
+/// What is said of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Endpoint {
+struct Description {
     id: Arc<str>,
     address: Arc<str>,
     weight: u16,
@@ -49,6 +60,18 @@ pub struct Endpoint {
     agent: Option<Arc<str>>,
 }
 
+impl From<Description> for Endpoint {
+    fn from(description: Description) -> Self {
+        Self(Arc::new(description))
+    }
+}
+
+impl From<Endpoint> for Description {
+    fn from(endpoint: Endpoint) -> Self {
+        Arc::unwrap_or_clone(endpoint.0)
+    }
+}
+
 impl Endpoint {
     /// An endpoint of weight 1 in tier 0.
     ///
@@ -56,7 +79,7 @@ impl Endpoint {
     /// it should outlive a change of `address`. The core does not interpret the address.
     #[must_use]
     pub fn new(id: impl Into<Arc<str>>, address: impl Into<Arc<str>>) -> Self {
-        Self {
+        Self::from(Description {
             id: id.into(),
             address: address.into(),
             weight: 1,
@@ -65,109 +88,113 @@ impl Endpoint {
             labels: BTreeMap::new(),
             capacity: None,
             agent: None,
-        }
+        })
+    }
+
+    fn said(&mut self) -> &mut Description {
+        Arc::make_mut(&mut self.0)
     }
 
     /// Sets the share of traffic relative to the other endpoints; 0 means no new requests.
     #[must_use]
     pub fn with_weight(mut self, weight: u16) -> Self {
-        self.weight = weight;
+        self.said().weight = weight;
         self
     }
 
     /// Sets the zone the endpoint stands in.
     #[must_use]
     pub fn with_zone(mut self, zone: impl Into<Arc<str>>) -> Self {
-        self.zone = Some(zone.into());
+        self.said().zone = Some(zone.into());
         self
     }
 
     /// Sets the tier: 0 is used first, the next ones as it fails.
     #[must_use]
     pub fn with_tier(mut self, tier: u8) -> Self {
-        self.tier = tier;
+        self.said().tier = tier;
         self
     }
 
     /// Adds a label, replacing an earlier one of the same name.
     #[must_use]
     pub fn with_label(mut self, name: impl Into<Arc<str>>, value: impl Into<Arc<str>>) -> Self {
-        self.labels.insert(name.into(), value.into());
+        self.said().labels.insert(name.into(), value.into());
         self
     }
 
     /// Sets the most requests the endpoint may have in flight at once, at least 1.
     #[must_use]
     pub fn with_capacity(mut self, requests: u32) -> Self {
-        self.capacity = Some(requests.max(1));
+        self.said().capacity = Some(requests.max(1));
         self
     }
 
     /// Sets where the agent is that speaks for the endpoint. The core does not interpret the address.
     #[must_use]
     pub fn with_agent(mut self, address: impl Into<Arc<str>>) -> Self {
-        self.agent = Some(address.into());
+        self.said().agent = Some(address.into());
         self
     }
 
     /// The stable identity.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.id
+        &self.0.id
     }
 
     /// The identity as a shared string.
     #[must_use]
     pub fn shared_id(&self) -> Arc<str> {
-        Arc::clone(&self.id)
+        Arc::clone(&self.0.id)
     }
 
     /// Where the host reaches it.
     #[must_use]
     pub fn address(&self) -> &str {
-        &self.address
+        &self.0.address
     }
 
     /// Where the host reaches it, as a shared string.
     #[must_use]
     pub fn shared_address(&self) -> Arc<str> {
-        Arc::clone(&self.address)
+        Arc::clone(&self.0.address)
     }
 
     /// The configured weight, 0..=65535.
     #[must_use]
     pub fn weight(&self) -> u16 {
-        self.weight
+        self.0.weight
     }
 
     /// The zone, if any.
     #[must_use]
     pub fn zone(&self) -> Option<&str> {
-        self.zone.as_deref()
+        self.0.zone.as_deref()
     }
 
     /// The tier, 0 first.
     #[must_use]
     pub fn tier(&self) -> u8 {
-        self.tier
+        self.0.tier
     }
 
     /// The labels, by name.
     #[must_use]
     pub fn labels(&self) -> &BTreeMap<Arc<str>, Arc<str>> {
-        &self.labels
+        &self.0.labels
     }
 
     /// The most requests in flight at once; none is no limit.
     #[must_use]
     pub fn capacity(&self) -> Option<u32> {
-        self.capacity
+        self.0.capacity
     }
 
     /// Where the agent is that speaks for the endpoint, if it has one.
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
+        self.0.agent.as_deref()
     }
 }
 

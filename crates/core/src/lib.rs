@@ -106,7 +106,7 @@ mod sync;
 mod tier;
 mod weight;
 
-pub use ascending::Ascending;
+pub use ascending::{Ascending, NewAndGone, follow_list};
 pub use candidate::Candidate;
 pub use clock::Nanos;
 pub use comparison::Aside;

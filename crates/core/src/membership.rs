@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use crate::ascending::Ascending;
+use crate::ascending::{Ascending, follow_list};
 use crate::assembly::{assemble, median};
 use crate::clock::Nanos;
 use crate::endpoint::{Admin, Endpoint, EndpointState, Serial};
@@ -220,16 +220,7 @@ impl Membership {
     pub fn upsert(&mut self, endpoint: Endpoint) -> bool {
         let id = endpoint.shared_id();
         if let Some(member) = self.members.get_mut(&id) {
-            if member.endpoint.address() != endpoint.address() {
-                member.state.start_anew();
-                member.condition = Condition::Usable;
-                (member.factor, member.warmth) = (FULL_WEIGHT, FULL_WEIGHT);
-                member.wish = AgentWish::default();
-            }
-            if endpoint.agent().is_none() {
-                member.wish = AgentWish::default();
-            }
-            member.endpoint = Arc::new(endpoint);
+            member.describe(endpoint);
             return false;
         }
         let state = self
@@ -269,27 +260,22 @@ impl Membership {
         Ok(())
     }
 
-    /// Makes `list` the whole membership: the path that discovery takes.
+    /// Makes `list` the whole membership: the path that discovery takes. O(n) for a list in the order of its ids.
     ///
     /// # Errors
     ///
     /// When an id is listed twice; then nothing changes.
-    pub fn replace(&mut self, list: Vec<Endpoint>) -> Result<(), DuplicateId> {
-        let mut ids: Vec<Arc<str>> = list.iter().map(Endpoint::shared_id).collect();
-        ids.sort_unstable();
-        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(DuplicateId(Arc::clone(&pair[0])));
+    pub fn replace(&mut self, mut list: Vec<Endpoint>) -> Result<(), DuplicateId> {
+        list.sort_by(|one, other| one.id().cmp(other.id()));
+        if let Some(pair) = list.windows(2).find(|pair| pair[0].id() == pair[1].id()) {
+            return Err(DuplicateId(pair[0].shared_id()));
         }
-        let gone: Vec<Arc<str>> = self
-            .members
-            .keys()
-            .filter(|id| ids.binary_search(id).is_err())
-            .cloned()
-            .collect();
-        for id in gone {
-            let _ = self.remove(&id);
+        let stays = |_: &Arc<str>, member: &mut Member, endpoint| member.describe(endpoint);
+        let (new, gone) = follow_list(&mut self.members, list, Endpoint::id, stays);
+        for (id, member) in gone {
+            self.departed.insert(id, Arc::downgrade(&member.state));
         }
-        for endpoint in list {
+        for endpoint in new {
             self.upsert(endpoint);
         }
         Ok(())

@@ -396,6 +396,12 @@ impl Snapshot {
         self.unavailable
     }
 
+    /// The place of each endpoint, in the order of their serials.
+    #[must_use]
+    pub fn positions(&self) -> &[(Serial, u32)] {
+        &self.positions
+    }
+
     /// The place of an endpoint, by binary search.
     #[must_use]
     pub fn position(&self, serial: Serial) -> Option<u32> {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::entries::Entries;
 use crate::http::{Http, escaped, whole};
-use crate::listing::{Listing, SourceError};
+use crate::listing::{Fault, Listing, SourceError};
 
 /// How long a query may take that does not wait.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -185,7 +185,9 @@ fn listing(service: &str, list: &[Value]) -> Listing {
         ids.insert(id);
         match endpoint_from_json(&value) {
             Ok(endpoint) => entries.add(&key, endpoint),
-            Err(mistake) => entries.skip(key, mistake.to_string()),
+            Err(mistake) => {
+                entries.skip(Fault::new(key, mistake.to_string()).about(value["id"].as_str()));
+            }
         }
     }
     entries.finish()
@@ -272,5 +274,6 @@ mod tests {
         assert_eq!(labelled.labels().len(), 2);
         assert_eq!(listing.faults.len(), 1);
         assert_eq!(listing.faults[0].key, "n3/bad");
+        assert_eq!(&*listing.faults[0].ids[0], "bad");
     }
 }

@@ -18,7 +18,7 @@ use hickory_resolver::proto::rr::{RData, RecordType};
 use hickory_resolver::{Resolver, TokioResolver};
 
 use crate::entries::Entries;
-use crate::listing::{Listing, SourceError};
+use crate::listing::{Fault, Listing, SourceError};
 
 /// The shortest time that an answer is believed.
 const TTL_MIN: Duration = Duration::from_secs(1);
@@ -101,10 +101,8 @@ impl DnsSource {
             let mut ips = self.ips(&target.name, RecordType::A).await?;
             ips.extend(self.ips(&target.name, RecordType::AAAA).await?);
             if ips.is_empty() {
-                entries.skip(
-                    target.name.clone(),
-                    "this target of the record has no address".to_owned(),
-                );
+                let why = "this target of the record has no address";
+                entries.skip(Fault::new(&*target.name, why));
             }
             for ip in ips {
                 let place = SocketAddr::new(ip, target.port);

@@ -12,7 +12,10 @@ use crate::listing::{Fault, Listing};
 /// Gathers a list: the first one of an id counts.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    endpoints: BTreeMap<Arc<str>, Endpoint>,
+    /// In the order of their ids. Most sources name theirs so, and then no search is needed for each.
+    sorted: Vec<Endpoint>,
+    /// Those that came after one with a greater id.
+    others: BTreeMap<Arc<str>, Endpoint>,
     faults: Vec<Fault>,
 }
 
@@ -21,27 +24,43 @@ impl Entries {
     pub(crate) fn take(&mut self, key: String, value: &Value) {
         match read(value) {
             Ok(endpoint) => self.add(&key, endpoint),
-            Err(why) => self.skip(key, why),
+            Err(why) => self.skip(Fault::new(key, why).about(identity(value))),
         }
     }
 
     /// Takes in an endpoint that was found under a key.
     pub(crate) fn add(&mut self, key: &str, endpoint: Endpoint) {
-        if self.endpoints.contains_key(endpoint.id()) {
+        if self.has(endpoint.id()) {
             let why = format!("the id {:?} is listed twice", endpoint.id());
-            self.skip(key.to_owned(), why);
+            self.skip(Fault::new(key, why));
+        } else if self.is_beyond(endpoint.id()) {
+            self.sorted.push(endpoint);
         } else {
-            self.endpoints.insert(endpoint.shared_id(), endpoint);
+            self.others.insert(endpoint.shared_id(), endpoint);
         }
     }
 
-    pub(crate) fn skip(&mut self, key: String, why: String) {
-        self.faults.push(Fault { key, why });
+    fn has(&self, id: &str) -> bool {
+        let is_there = || self.sorted.binary_search_by_key(&id, Endpoint::id).is_ok();
+        !self.is_beyond(id) && (self.others.contains_key(id) || is_there())
+    }
+
+    /// Whether it is greater than every id so far.
+    fn is_beyond(&self, id: &str) -> bool {
+        self.sorted.last().is_none_or(|last| last.id() < id)
+    }
+
+    pub(crate) fn skip(&mut self, fault: Fault) {
+        self.faults.push(fault);
     }
 
     pub(crate) fn finish(self) -> Listing {
+        let mut endpoints = self.sorted;
+        endpoints.extend(self.others.into_values());
+        // Two runs at most, which the sort finds.
+        endpoints.sort_by(|one, other| one.id().cmp(other.id()));
         Listing {
-            endpoints: self.endpoints.into_values().collect(),
+            endpoints,
             faults: self.faults,
         }
     }
@@ -54,6 +73,12 @@ fn read(value: &Value) -> Result<Endpoint, String> {
         other => endpoint_from_json(other),
     };
     endpoint.map_err(|mistake| mistake.to_string())
+}
+
+/// Which endpoint it would be, if it made sense: its id is its address where it has none.
+fn identity(value: &Value) -> Option<&str> {
+    let own = value.get("id").or_else(|| value.get("address"));
+    own.unwrap_or(value).as_str()
 }
 
 /// The endpoints of a document `{"endpoints": [...]}`.
@@ -72,8 +97,7 @@ pub(crate) fn document(document: &Value) -> Result<Listing, String> {
         entries.take(format!("endpoints[{index}]"), value);
     }
     for unknown in fields.keys().filter(|key| *key != "endpoints") {
-        let why = "only `endpoints` is known here".to_owned();
-        entries.skip(unknown.clone(), why);
+        entries.skip(Fault::new(unknown, "only `endpoints` is known here"));
     }
     Ok(entries.finish())
 }
@@ -113,6 +137,36 @@ mod tests {
             assert!(fault.starts_with(begin), "{fault}");
         }
         assert_eq!(faults.len(), 5, "{faults:?}");
+        let about = listing.faults.iter().flat_map(|fault| &fault.ids);
+        let about: Vec<&str> = about.map(AsRef::as_ref).collect();
+        assert_eq!(about, ["b", "127.0.0.1"]);
+    }
+
+    /// In whatever order they come.
+    #[test]
+    fn a_list_is_in_the_order_of_ids_and_has_each_once() {
+        let mut entries = Entries::default();
+        for (at, id) in ["c", "a", "d", "b", "a", "d", "e", "c"].iter().enumerate() {
+            entries.add(
+                &at.to_string(),
+                Endpoint::new(*id, format!("127.0.0.1:{at}")),
+            );
+        }
+        let listing = entries.finish();
+        let all = listing.endpoints.iter();
+        let all: Vec<String> = all
+            .map(|one| format!("{} {}", one.id(), one.address()))
+            .collect();
+        let first = [
+            "a 127.0.0.1:1",
+            "b 127.0.0.1:3",
+            "c 127.0.0.1:0",
+            "d 127.0.0.1:2",
+            "e 127.0.0.1:6",
+        ];
+        assert_eq!(all, first);
+        let twice: Vec<&str> = listing.faults.iter().map(|fault| &*fault.key).collect();
+        assert_eq!(twice, ["4", "5", "7"]);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use evenkeel_core::{Ascending, Endpoint, Nanos};
 
+use crate::listing::Listing;
+
 /// How much later a list that has moved must still say the same: as long as an answer of DNS lives at least.
 const MOVED_AFTER: Nanos = Nanos::from_secs(1);
 
@@ -84,6 +86,26 @@ impl Guard {
         self.good.as_deref().unwrap_or_default()
     }
 
+    /// Has what an endpoint was last stay in force where its entry makes no sense any more, until that is gone or right
+    /// again: a slip of the hand is no order to take it out. The list and the good one are in the order of their ids.
+    pub fn keep_last_good(&self, listing: &mut Listing) {
+        let place = |list: &[Endpoint], id: &str| list.binary_search_by(|one| one.id().cmp(id));
+        for fault in &mut listing.faults {
+            let mut kept = false;
+            for id in &fault.ids {
+                if let Err(at) = place(&listing.endpoints, id)
+                    && let Ok(last) = place(self.good(), id)
+                {
+                    listing.endpoints.insert(at, self.good()[last].clone());
+                    kept = true;
+                }
+            }
+            if kept {
+                fault.why.push_str("; its last good value stays in force");
+            }
+        }
+    }
+
     /// How much the list loses that is held, and how many endpoints it has.
     #[must_use]
     pub fn held(&self) -> Option<(Loss, usize)> {
@@ -147,6 +169,7 @@ impl Guard {
 /// ids, as listings are.
 #[must_use]
 pub fn gone(before: &[Endpoint], after: &[Endpoint]) -> Vec<Arc<str>> {
+    let (before, after) = without_the_same(before, after);
     let is_sorted = |list: &[Endpoint]| list.is_sorted_by_key(Endpoint::id);
     let ids = after.iter().map(Endpoint::id);
     if is_sorted(before) && is_sorted(after) {
@@ -159,11 +182,25 @@ pub fn gone(before: &[Endpoint], after: &[Endpoint]) -> Vec<Arc<str>> {
     missing.map(Endpoint::shared_id).collect()
 }
 
+/// What is left of two lists without their like beginnings and ends: of most changes one endpoint.
+fn without_the_same<'l>(
+    one: &'l [Endpoint],
+    other: &'l [Endpoint],
+) -> (&'l [Endpoint], &'l [Endpoint]) {
+    let alike = |(one, other): &(&Endpoint, &Endpoint)| one == other;
+    let first = one.iter().zip(other).take_while(alike).count();
+    let (one, other) = (&one[first..], &other[first..]);
+    let ends = one.iter().rev().zip(other.iter().rev());
+    let last = ends.take_while(alike).count();
+    (&one[..one.len() - last], &other[..other.len() - last])
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::listing::Fault;
 
     const REFRESH: Duration = Duration::from_secs(30);
 
@@ -244,6 +281,47 @@ mod tests {
         let later = Nanos::from_secs(90);
         assert_eq!(guard.offer(list(&[1, 9]), later), Verdict::Taken);
         assert_eq!(guard.good().len(), 2);
+    }
+
+    #[test]
+    fn what_an_entry_was_last_stays_until_it_is_gone_or_right() {
+        let mut guard = guard(&[1, 2, 3]);
+        let wrong = |ids: &[&str]| {
+            let fault = Fault::new("key", "it makes no sense");
+            fault.about(ids.iter().copied())
+        };
+        let mut said = Listing {
+            endpoints: list(&[1]),
+            // One is new, and never was any good; one is listed beside it.
+            faults: vec![
+                wrong(&["e3"]),
+                wrong(&["e2", "e9"]),
+                wrong(&["e9"]),
+                wrong(&["e1"]),
+            ],
+        };
+        guard.keep_last_good(&mut said);
+        assert_eq!(said.endpoints, list(&[1, 2, 3]));
+        let whys: Vec<bool> = said
+            .faults
+            .iter()
+            .map(|f| f.why.contains("stays"))
+            .collect();
+        assert_eq!(whys, [true, true, false, false]);
+        assert_eq!(guard.offer(said.endpoints, Nanos(1)), Verdict::Taken);
+        // Still wrong: it stays. Gone: it goes.
+        let mut said = Listing {
+            endpoints: list(&[1, 2]),
+            faults: vec![wrong(&["e3"])],
+        };
+        guard.keep_last_good(&mut said);
+        assert_eq!(said.endpoints, list(&[1, 2, 3]));
+        let mut said = Listing {
+            endpoints: list(&[1, 2]),
+            faults: Vec::new(),
+        };
+        guard.keep_last_good(&mut said);
+        assert_eq!(said.endpoints, list(&[1, 2]));
     }
 
     #[test]

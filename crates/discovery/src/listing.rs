@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use std::sync::Arc;
+
 use evenkeel_core::Endpoint;
 
 /// A whole list of endpoints.
@@ -20,6 +22,28 @@ pub struct Fault {
     pub key: String,
     /// What is wrong with it.
     pub why: String,
+    /// The endpoints that it is about, as far as it says: what they were last stays in force, see
+    /// [`crate::Guard::keep_last_good`].
+    pub ids: Vec<Arc<str>>,
+}
+
+impl Fault {
+    /// An entry that is about no endpoint in particular.
+    #[must_use]
+    pub fn new(key: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            why: why.into(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// Says which endpoints it is about.
+    #[must_use]
+    pub fn about<I: Into<Arc<str>>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
+        self.ids = ids.into_iter().map(Into::into).collect();
+        self
+    }
 }
 
 impl fmt::Display for Fault {

@@ -10,7 +10,7 @@ use super::record::{Record, settle};
 use super::slow_start::SlowStart;
 use super::state::{Cause, Condition, Health, Transition};
 use super::verdict::{Happening, Listed, Verdict};
-use crate::ascending::Ascending;
+use crate::ascending::follow_list;
 use crate::clock::Nanos;
 use crate::endpoint::Admin;
 use crate::membership::Membership;
@@ -120,58 +120,21 @@ impl ClusterHealth {
         is_start: bool,
         now: Nanos,
     ) -> Vec<Happening> {
-        let mut before = Ascending::new(std::mem::take(&mut self.endpoints));
         let mut listed: Vec<Listed> = listed.collect();
         // As they are already where a membership lists them.
         listed.sort_by(|one, other| one.id.cmp(&other.id));
         let mut happenings = Vec::new();
-        let mut records = Vec::with_capacity(listed.len());
-        for listed in listed {
-            let record = match before.take(&listed.id) {
-                Some(known) => {
-                    let (record, happening) = self.keep(known, &listed, now);
-                    happenings.extend(happening);
-                    record
-                }
-                None => Record::new(&listed, &self.policy, now, !is_start),
-            };
-            records.push((listed.id, record));
+        let policy = self.policy;
+        let stays = |_: &Arc<str>, record: &mut Record, listed| {
+            happenings.extend(keep(record, &listed, &policy, now));
+        };
+        let (new, _) = follow_list(&mut self.endpoints, listed, |one| &*one.id, stays);
+        for listed in new {
+            let record = Record::new(&listed, &policy, now, !is_start);
+            self.endpoints.insert(listed.id, record);
         }
-        self.endpoints = records.into_iter().collect();
         self.follow_warmth(now);
         happenings
-    }
-
-    fn keep(&self, mut record: Record, listed: &Listed, now: Nanos) -> (Record, Option<Happening>) {
-        if record.address != listed.address {
-            let new = Record::new(listed, &self.policy, now, true);
-            let (from, to) = (record.verdict.health, new.verdict.health);
-            let transition = Transition {
-                id: Arc::clone(&listed.id),
-                from,
-                to,
-                cause: Cause::NewAddress,
-                evidence: format!("it is at {} now", listed.address),
-                until: None,
-            };
-            let happening = (from != to).then_some(Happening::Endpoint(transition));
-            return (new, happening);
-        }
-        // One that was drained and stayed well is as warm as it was.
-        let was_away = record.admin == Admin::Disabled || record.returned_unseen;
-        if listed.admin == Admin::Enabled && !record.is_enabled() {
-            record.returned_unseen = false;
-            if was_away && record.verdict.health.is_usable() {
-                record.warming = Some(now);
-            }
-        }
-        (record.tier, record.admin) = (listed.tier, listed.admin);
-        let mut happening = None;
-        if !listed.has_agent && record.agent_down.take().is_some() {
-            let evidence = "it has no agent any more".to_owned();
-            happening = settle(&listed.id, &mut record, Cause::TurnedOff, evidence, now);
-        }
-        (record, happening)
     }
 
     /// How often an endpoint is to be checked at the moment; none when it is not.
@@ -276,6 +239,12 @@ impl ClusterHealth {
         self.endpoints.get(id).map(|record| &record.verdict)
     }
 
+    /// How each endpoint is, in the order of their ids.
+    pub fn healths(&self) -> impl Iterator<Item = (&Arc<str>, Health)> {
+        let endpoints = self.endpoints.iter();
+        endpoints.map(|(id, record)| (id, record.verdict.health))
+    }
+
     /// Puts what follows for decisions into `members`, and says whether anything is other than it was.
     pub fn apply(&self, members: &mut Membership, now: Nanos) -> bool {
         let conditions = self.endpoints.iter().map(|(id, record)| {
@@ -289,6 +258,43 @@ impl ClusterHealth {
         });
         members.set_conditions(conditions)
     }
+}
+
+/// Has a record follow what is listed of its endpoint.
+fn keep(
+    record: &mut Record,
+    listed: &Listed,
+    policy: &HealthPolicy,
+    now: Nanos,
+) -> Option<Happening> {
+    if record.address != listed.address {
+        let new = Record::new(listed, policy, now, true);
+        let (from, to) = (record.verdict.health, new.verdict.health);
+        *record = new;
+        let transition = Transition {
+            id: Arc::clone(&listed.id),
+            from,
+            to,
+            cause: Cause::NewAddress,
+            evidence: format!("it is at {} now", listed.address),
+            until: None,
+        };
+        return (from != to).then_some(Happening::Endpoint(transition));
+    }
+    // One that was drained and stayed well is as warm as it was.
+    let was_away = record.admin == Admin::Disabled || record.returned_unseen;
+    if listed.admin == Admin::Enabled && !record.is_enabled() {
+        record.returned_unseen = false;
+        if was_away && record.verdict.health.is_usable() {
+            record.warming = Some(now);
+        }
+    }
+    (record.tier, record.admin) = (listed.tier, listed.admin);
+    if listed.has_agent || record.agent_down.take().is_none() {
+        return None;
+    }
+    let evidence = "it has no agent any more".to_owned();
+    settle(&listed.id, record, Cause::TurnedOff, evidence, now)
 }
 
 /// What an agent says that takes its endpoint out. Its words come from elsewhere, and are shown as text.

@@ -44,6 +44,23 @@ impl Member {
         u16::try_from(scaled).unwrap_or(u16::MAX)
     }
 
+    /// Has it be described otherwise; one that has moved begins anew.
+    pub(super) fn describe(&mut self, endpoint: Endpoint) {
+        if *self.endpoint == endpoint {
+            return;
+        }
+        if self.endpoint.address() != endpoint.address() {
+            self.state.start_anew();
+            self.condition = Condition::Usable;
+            (self.factor, self.warmth) = (FULL_WEIGHT, FULL_WEIGHT);
+            self.wish = AgentWish::default();
+        }
+        if endpoint.agent().is_none() {
+            self.wish = AgentWish::default();
+        }
+        self.endpoint = Arc::new(endpoint);
+    }
+
     /// Says whether anything is other than it was.
     pub(super) fn set_condition(&mut self, condition: Condition, warmth: u16) -> bool {
         let before = (self.condition, self.warmth);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use evenkeel_config::{EtcdKeys, endpoint_from_json};
-use evenkeel_core::Endpoint;
+use evenkeel_core::{Ascending, Endpoint};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -13,7 +13,7 @@ use super::feed::{Feed, News};
 use super::message::KeyValue;
 use super::watch::Change;
 use crate::entries::Entries;
-use crate::listing::{Listing, SourceError};
+use crate::listing::{Fault, Listing, SourceError};
 
 /// For how long changes are gathered that come one upon the other: a list is made of them once.
 const GATHER: Duration = Duration::from_millis(10);
@@ -41,9 +41,12 @@ impl EtcdSource {
     /// Lists the keys.
     pub(crate) async fn read(&mut self) -> Result<Listing, SourceError> {
         let (keys, _) = self.feed.list().await?;
+        let mut before = Ascending::new(std::mem::take(&mut self.entries));
         let read = |one: KeyValue| {
             let said = read(self.feed.prefix(), &one);
-            (one.key, said)
+            // Who compares lists finds at once that it is the same.
+            let same = before.take(&one.key).filter(|before| *before == said);
+            (one.key, same.unwrap_or(said))
         };
         self.entries = keys.into_iter().map(read).collect();
         Ok(self.listing())
@@ -90,17 +93,25 @@ impl EtcdSource {
         for (key, said) in &self.entries {
             match said {
                 Ok(endpoint) => entries.add(key, endpoint.clone()),
-                Err(why) => entries.skip(key.clone(), why.clone()),
+                Err(why) => {
+                    let fault = Fault::new(&**key, &**why);
+                    entries.skip(fault.about([id(self.feed.prefix(), key)]));
+                }
             }
         }
         entries.finish()
     }
 }
 
+/// The last part of a key.
+fn id<'k>(prefix: &str, key: &'k str) -> &'k str {
+    let below = key.strip_prefix(prefix).unwrap_or(key);
+    below.rsplit('/').next().unwrap_or(below)
+}
+
 /// The endpoint that a key stands for: its last part is the id, its value says the rest.
 fn read(prefix: &str, one: &KeyValue) -> Result<Endpoint, String> {
-    let below = one.key.strip_prefix(prefix).unwrap_or(&one.key);
-    let id = below.rsplit('/').next().unwrap_or(below);
+    let id = id(prefix, &one.key);
     if id.is_empty() {
         return Err("the last part of the key is empty, where the id should stand".to_owned());
     }

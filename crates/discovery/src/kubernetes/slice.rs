@@ -6,7 +6,7 @@ use evenkeel_config::endpoint_from_json;
 use serde_json::{Value, json};
 
 use crate::entries::Entries;
-use crate::listing::Listing;
+use crate::listing::{Fault, Listing};
 
 /// The endpoints of slices that are ready; when none is, those that still serve while they end. `port` is that of
 /// the pods; none: the only one.
@@ -24,39 +24,49 @@ pub(super) fn listing<'s>(slices: impl Iterator<Item = &'s Value>, port: Option<
         match self::port(slice, port) {
             Ok(port) => {
                 for endpoint in of_slice {
-                    let is = |condition: &str| endpoint["conditions"][condition].as_bool();
                     // Not said means yes.
-                    if is("ready") != Some(false) {
+                    if is(endpoint, "ready") != Some(false) {
                         ready.push((endpoint, port));
-                    } else if is("serving") == Some(true) {
+                    } else if is(endpoint, "serving") == Some(true) {
                         serving.push((endpoint, port));
                     }
                 }
             }
-            Err(why) => entries.skip(name(slice), why),
+            Err(why) => {
+                let ready = of_slice
+                    .iter()
+                    .filter(|one| is(one, "ready") != Some(false));
+                entries.skip(Fault::new(name(slice), why).about(ready.filter_map(id)));
+            }
         }
     }
     let all = if ready.is_empty() { serving } else { ready };
     let mut seen = BTreeSet::new();
     for (endpoint, port) in all {
         let Some(address) = endpoint["addresses"][0].as_str() else {
-            entries.skip("endpoints".to_owned(), "one has no address".to_owned());
+            entries.skip(Fault::new("endpoints", "one has no address").about(id(endpoint)));
             continue;
         };
-        let id = endpoint["targetRef"]["name"]
-            .as_str()
-            .unwrap_or(address)
-            .to_owned();
+        let id = id(endpoint).unwrap_or(address);
         // While slices are made anew, one may stand in two.
-        if seen.insert(id.clone()) {
-            let value = value(&id, address, port, endpoint);
-            match endpoint_from_json(&value) {
-                Ok(endpoint) => entries.add(&id, endpoint),
-                Err(mistake) => entries.skip(id, mistake.to_string()),
+        if seen.insert(id) {
+            match endpoint_from_json(&value(id, address, port, endpoint)) {
+                Ok(endpoint) => entries.add(id, endpoint),
+                Err(mistake) => entries.skip(Fault::new(id, mistake.to_string()).about([id])),
             }
         }
     }
     entries.finish()
+}
+
+fn is(endpoint: &Value, condition: &str) -> Option<bool> {
+    endpoint["conditions"][condition].as_bool()
+}
+
+/// The name of its pod, or its address.
+fn id(endpoint: &Value) -> Option<&str> {
+    let name = endpoint["targetRef"]["name"].as_str();
+    name.or_else(|| endpoint["addresses"][0].as_str())
 }
 
 fn name(slice: &Value) -> String {
@@ -169,6 +179,30 @@ mod tests {
             told(&slices, None),
             (vec!["10.0.0.1 10.0.0.1:80 -".to_owned()], 0)
         );
+    }
+
+    /// Not those that are not ready: they would be out if all were right.
+    #[test]
+    fn what_makes_no_sense_names_the_pods_that_it_is_about() {
+        let pod = |name: &str, address: &str, is_ready: bool| {
+            json!({
+                "addresses": [address], "targetRef": { "name": name },
+                "conditions": { "ready": is_ready },
+            })
+        };
+        let about = |ports: Value, endpoints: Value| -> Vec<String> {
+            let slice = slice("IPv4", ports, endpoints);
+            let faults = listing([slice].iter(), None).faults;
+            let ids = faults.iter().flat_map(|fault| &fault.ids);
+            ids.map(|id| id.to_string()).collect()
+        };
+        let two = json!([{ "port": 80 }, { "port": 81 }]);
+        let pods = json!([pod("a", "10.0.0.1", true), pod("b", "10.0.0.2", false)]);
+        assert_eq!(about(two, pods), ["a"]);
+        let one = json!([{ "port": 80 }]);
+        let nowhere = json!([{ "addresses": [], "targetRef": { "name": "c" } }]);
+        assert_eq!(about(one.clone(), nowhere), ["c"]);
+        assert_eq!(about(one, json!([pod("d", "not an address", true)])), ["d"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use evenkeel_config::Discovery;
-use evenkeel_core::{Endpoint, Nanos};
+use evenkeel_core::{Ascending, Endpoint, Nanos};
 use evenkeel_discovery::{Fault, Guard, Listing, Loss, SourceError, Verdict, gone};
 
 use super::record::Cluster;
@@ -28,6 +28,8 @@ pub(super) struct Discovered {
     confirmed: Nanos,
     /// The present list is one from disk, that no source has confirmed.
     is_stored: bool,
+    /// The good list is on disk, or nobody has tried to bring it there since it became good.
+    is_kept: bool,
     trouble: Option<Trouble>,
     /// What was last told of it: one that comes and goes is told of once a minute.
     told: Option<Told>,
@@ -101,6 +103,7 @@ impl Discovered {
             held_names: BTreeMap::new(),
             confirmed: now,
             is_stored: false,
+            is_kept: true,
             trouble: None,
             told: None,
             faults: Vec::new(),
@@ -165,6 +168,20 @@ impl Cluster {
         good.unwrap_or_default().to_vec()
     }
 
+    /// The good list, once, if it has yet to be kept.
+    pub(crate) fn list_to_keep(&self) -> Option<Vec<Endpoint>> {
+        let mut discovered = self.discovered();
+        let discovered = discovered.as_mut()?;
+        let was_kept = std::mem::replace(&mut discovered.is_kept, true);
+        (!was_kept).then(|| discovered.guard.good().to_vec())
+    }
+
+    /// Whether the good list has yet to be kept.
+    pub(crate) fn has_list_to_keep(&self) -> bool {
+        let discovered = self.discovered();
+        discovered.as_ref().is_some_and(|known| !known.is_kept)
+    }
+
     /// Serves a list from disk until the source is heard.
     pub(crate) fn serve_stored(&self, list: Vec<Endpoint>) {
         if let Some(discovered) = &mut *self.discovered() {
@@ -179,7 +196,7 @@ impl Cluster {
     pub(crate) fn offer(
         &self,
         from: &Discovery,
-        listing: Listing,
+        mut listing: Listing,
         names: BTreeMap<Arc<str>, SocketAddr>,
         now: Nanos,
     ) -> (Offered, Vec<Fault>) {
@@ -187,6 +204,7 @@ impl Cluster {
         let Some(discovered) = discovered.as_mut().filter(|known| known.from == *from) else {
             return (Offered::Stale, Vec::new());
         };
+        discovered.guard.keep_last_good(&mut listing);
         let faults = self.faults(&listing);
         let new_faults = match discovered.faults == faults {
             true => Vec::new(),
@@ -211,8 +229,7 @@ impl Cluster {
             Verdict::Taken => {
                 discovered.confirmed = now;
                 discovered.is_stored = false;
-                let good = discovered.guard.good().to_vec();
-                self.taken(good, &names, is_back)
+                self.taken(discovered, &names, is_back)
             }
         };
         (offered, new_faults)
@@ -235,8 +252,7 @@ impl Cluster {
         discovered.confirmed = self.site.clock.now();
         discovered.is_stored = false;
         let names = std::mem::take(&mut discovered.held_names);
-        let good = discovered.guard.good().to_vec();
-        Some(self.taken(good, &names, false))
+        Some(self.taken(discovered, &names, false))
     }
 
     /// Notes that its source gives no list, and says whether that is worth a line: whether it is new, or was
@@ -269,16 +285,18 @@ impl Cluster {
 
     fn taken(
         &self,
-        good: Vec<Endpoint>,
+        discovered: &mut Discovered,
         names: &BTreeMap<Arc<str>, SocketAddr>,
         is_back: bool,
     ) -> Offered {
+        let good = discovered.guard.good();
         // Of another source perhaps, of which nothing else is known any more.
         let before = self.listed();
         let is_new = before != good;
-        let (came, went) = (gone(&good, &before), gone(&before, &good));
+        let (came, went) = (gone(good, &before), gone(&before, good));
         if is_new {
-            self.relist(good, names);
+            discovered.is_kept = false;
+            self.relist(good.to_vec(), names);
         }
         Offered::Taken {
             came,
@@ -288,15 +306,23 @@ impl Cluster {
         }
     }
 
+    /// Those of a list that are others than in the list that is in force, or new.
+    pub(crate) fn unlike_listed<'l>(&self, list: &'l [Endpoint]) -> Vec<&'l Endpoint> {
+        let state = self.state();
+        let known = state.discovered.iter();
+        let mut known = Ascending::new(known.map(|known| (known.id(), known)));
+        let unlike = list.iter();
+        let unlike = unlike.filter(|one| known.take(one.id()) != Some(one));
+        unlike.collect()
+    }
+
     /// The entries that were skipped, and those that are configured under their id already.
     fn faults(&self, listing: &Listing) -> Vec<Fault> {
         let configured = self.configured_ids();
         let twice = listing.endpoints.iter();
         let twice = twice.filter(|endpoint| configured.contains(endpoint.id()));
-        let twice = twice.map(|endpoint| Fault {
-            key: endpoint.id().to_owned(),
-            why: "the configuration has an endpoint of this id, which counts".to_owned(),
-        });
+        let why = "the configuration has an endpoint of this id, which counts";
+        let twice = twice.map(|endpoint| Fault::new(endpoint.id(), why));
         let skipped = listing.faults.iter().cloned();
         skipped.chain(twice).take(FAULTS_MAX).collect()
     }

@@ -89,10 +89,16 @@ impl Cluster {
     /// With the counters of an endpoint, for what is heard of it beside its answers to requests: those of any
     /// worker, as they are added up.
     pub(super) fn with_counters(&self, id: &str, count: impl FnOnce(&EndpointCounters)) {
-        let counters = self.counters();
-        let sets = counters.endpoints.get(id);
-        if let Some(counters) = sets.and_then(|sets| sets.iter().next()) {
+        if self.state().membership.get(id).is_none() {
+            return;
+        }
+        let mut counters = self.counters();
+        let sets = counters.endpoints.entry(id.into()).or_default();
+        if let Some(counters) = sets.workers.first() {
             count(counters);
+        } else {
+            // No worker has used it yet.
+            count(sets.before.get_or_insert_default());
         }
     }
 

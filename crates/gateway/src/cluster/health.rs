@@ -10,7 +10,9 @@ use evenkeel_core::health::{
     AttemptTotals, Cause, ClusterHealth, Happening, Health, HealthMemory, Observed, ProbeResult,
     Transition, Votes,
 };
-use evenkeel_core::{Admin, AgentLine, Membership, Nanos, Snapshot, Standing, unpoisoned};
+use evenkeel_core::{
+    Admin, AgentLine, Ascending, Membership, Nanos, Snapshot, Standing, unpoisoned,
+};
 
 use super::durations::Histogram;
 use super::last_failure::LastFailure;
@@ -144,8 +146,13 @@ impl HealthState {
         }
     }
 
+    /// How each endpoint is, in the order of their ids.
+    pub(super) fn healths(&self) -> impl Iterator<Item = (&Arc<str>, Health)> {
+        self.machine.healths()
+    }
+
     /// How an endpoint is.
-    pub(super) fn of(&self, id: &str) -> Health {
+    fn of(&self, id: &str) -> Health {
         let verdict = self.machine.verdict(id);
         verdict.map_or(Health::Healthy, |verdict| verdict.health)
     }
@@ -178,10 +185,15 @@ impl State {
         let machine = &mut self.health.machine;
         happenings.extend(machine.list(self.membership.listed(), false, now));
         machine.apply(&mut self.membership, now);
-        let membership = &self.membership;
-        let is_there = |id: &Arc<str>| membership.get(id).is_some();
-        self.health.counts.retain(|id, _| is_there(id));
-        self.health.before.retain(|id, _| is_there(id));
+        let there = || {
+            self.membership
+                .endpoints()
+                .map(|(endpoint, _)| (endpoint.id(), ()))
+        };
+        let mut known = Ascending::new(there());
+        self.health.counts.retain(|id, _| known.take(id).is_some());
+        let mut known = Ascending::new(there());
+        self.health.before.retain(|id, _| known.take(id).is_some());
         happenings
     }
 }

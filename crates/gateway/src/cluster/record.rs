@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use evenkeel_config as config;
 use evenkeel_core::strategy::Strategy;
 use evenkeel_core::{
-    Admin, Doors, DuplicateId, Endpoint, Membership, Nanos, Published, QueuePolicy, RetryBudget,
-    RetryPolicy, SubsetMethod, WaitingRoom, unpoisoned,
+    Admin, Ascending, Doors, DuplicateId, Endpoint, Membership, Nanos, Published, QueuePolicy,
+    RetryBudget, RetryPolicy, SubsetMethod, WaitingRoom, unpoisoned,
 };
 
 use super::discovered::Discovered;
@@ -67,6 +67,7 @@ impl Cluster {
         let mut state = State {
             health: HealthState::new(&config, site, &mut membership, is_start),
             policies: Policies::new(&config, tls),
+            retired: Vec::new(),
             targets: BTreeMap::new(),
             since: BTreeMap::new(),
             weighing: Weighing::configured(None, config.dynamic_weights),
@@ -331,7 +332,9 @@ impl Cluster {
     /// Publishes the state as it is.
     pub(super) fn publish(&self, state: &mut State) {
         let view = Arc::new(view(state));
+        state.retired.push(self.published.load());
         self.published.publish(Arc::clone(&view));
+        state.free_retired();
         if view.snapshot.has_waiting_room() {
             self.room.open(Doors::of(&view.snapshot));
         }
@@ -374,10 +377,16 @@ impl Cluster {
 
     /// Drops the series of endpoints that are gone and that no worker holds any more.
     fn forget_departed(&self, state: &State) {
+        let mut there = Ascending::new(&state.targets);
         self.counters().endpoints.retain(|id, sets| {
             let mut workers = sets.workers.iter();
-            state.targets.contains_key(id) || workers.any(|worker| Arc::strong_count(worker) > 1)
+            there.take(id).is_some() || workers.any(|worker| Arc::strong_count(worker) > 1)
         });
+    }
+
+    /// Frees the versions that no worker holds any more.
+    pub(crate) fn free_retired(&self) {
+        self.state().free_retired();
     }
 
     // Nothing panics while it holds these locks, so a poisoned one is whole.

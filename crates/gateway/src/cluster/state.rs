@@ -8,7 +8,9 @@ use std::time::SystemTime;
 
 use evenkeel_config as config;
 use evenkeel_core::health::Health;
-use evenkeel_core::{Admin, Ascending, DuplicateId, Endpoint, Membership, Serial, Standing};
+use evenkeel_core::{
+    Admin, Ascending, DuplicateId, Endpoint, Membership, Serial, Snapshot, Standing, follow_list,
+};
 
 use super::health::HealthState;
 use super::learning::Learning;
@@ -21,6 +23,9 @@ use crate::clock::time_of_day;
 use crate::key::KeyReader;
 use crate::report::Weighing;
 
+/// What an endpoint is, and since when.
+type Stands = (Standing, Health, SystemTime);
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) config: config::Cluster,
@@ -32,8 +37,11 @@ pub(super) struct State {
     pub(super) generations: Arc<AtomicU64>,
     pub(super) health: HealthState,
     pub(super) policies: Policies,
+    /// Versions that workers may still hold: the last one to let go frees ten thousand entries, and none of them is to
+    /// be kept from its requests by that.
+    pub(super) retired: Vec<Arc<View>>,
     pub(super) targets: BTreeMap<Arc<str>, Arc<Target>>,
-    pub(super) since: BTreeMap<Arc<str>, (Standing, Health, SystemTime)>,
+    pub(super) since: BTreeMap<Arc<str>, Stands>,
     /// Weights that follow what endpoints say.
     pub(super) weighing: Option<Weighing>,
     /// Strategies that are evaluated beside the live one.
@@ -64,6 +72,9 @@ impl State {
             // It was there a line ago.
             let _ = self.membership.set_admin(&id, wanted);
         }
+        if names.is_empty() {
+            return Ok(());
+        }
         for (endpoint, _) in self.membership.endpoints() {
             if let Some(address) = names.get(endpoint.address()) {
                 let target = Target::new(endpoint);
@@ -73,6 +84,11 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Frees the versions that no worker holds any more.
+    pub(super) fn free_retired(&mut self) {
+        self.retired.retain(|view| Arc::strong_count(view) > 1);
     }
 
     /// Forgets what was said by endpoints that have another address since.
@@ -92,6 +108,36 @@ impl State {
             .collect();
         moved.into_iter().for_each(|serial| weighing.forget(serial));
     }
+
+    /// Has where endpoints are, and since when they are what they are, follow a snapshot.
+    fn follow_snapshot(&mut self, snapshot: &Snapshot) {
+        let endpoints = snapshot.endpoints();
+        let stays = |_: &Arc<str>, target: &mut Arc<Target>, endpoint: &Arc<Endpoint>| {
+            if !target.is_of(endpoint) {
+                *target = Arc::new(Target::new(endpoint));
+            }
+        };
+        let (new, _) = follow_list(&mut self.targets, endpoints, |one| one.id(), stays);
+        for endpoint in new {
+            let target = Arc::new(Target::new(endpoint));
+            self.targets.insert(endpoint.shared_id(), target);
+        }
+        let now = time_of_day();
+        let mut healths = Ascending::new(self.health.healths());
+        let stands = endpoints.iter().enumerate().map(|(index, endpoint)| {
+            let health = healths.take(endpoint.id()).unwrap_or(Health::Healthy);
+            (endpoint, (snapshot.standing(index), health, now))
+        });
+        let stays = |_: &Arc<str>, known: &mut Stands, (_, stands): (_, Stands)| {
+            if (known.0, known.1) != (stands.0, stands.1) {
+                *known = stands;
+            }
+        };
+        let (new, _) = follow_list(&mut self.since, stands, |(one, _)| one.id(), stays);
+        for (endpoint, stands) in new {
+            self.since.insert(endpoint.shared_id(), stands);
+        }
+    }
 }
 
 /// The next version: targets of endpoints that keep their address stay.
@@ -103,27 +149,7 @@ pub(super) fn view(state: &mut State) -> View {
     let latest = snapshot.generation();
     state.generations.fetch_max(latest, Ordering::Relaxed);
     let policies = state.policies.clone();
-    let mut old = Ascending::new(std::mem::take(&mut state.targets));
-    let mut old_since = Ascending::new(std::mem::take(&mut state.since));
-    let (mut targets, mut since) = (Vec::new(), Vec::new());
-    let now = time_of_day();
-    for (index, endpoint) in snapshot.endpoints().iter().enumerate() {
-        let id = endpoint.shared_id();
-        let target = match old.take(&id) {
-            Some(same) if same.is_of(endpoint) => same,
-            _ => Arc::new(Target::new(endpoint)),
-        };
-        let standing = snapshot.standing(index);
-        let health = state.health.of(&id);
-        let stands = match old_since.take(&id) {
-            Some(same @ (before, was, _)) if (before, was) == (standing, health) => same,
-            _ => (standing, health, now),
-        };
-        targets.push((Arc::clone(&id), target));
-        since.push((id, stands));
-    }
-    state.targets = targets.into_iter().collect();
-    state.since = since.into_iter().collect();
+    state.follow_snapshot(&snapshot);
     let sticky = policies.sticky.as_ref();
     let view = View {
         shadows: None,

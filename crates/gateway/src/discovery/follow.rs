@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_config::{Address, Discovery, parse_address};
 use evenkeel_core::{Endpoint, Nanos};
 use evenkeel_discovery::{Following, Heard, Listing, Source};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::tell::{tell_lost, tell_offered};
 use crate::cluster::{Cluster, Offered};
@@ -24,8 +25,18 @@ pub(super) async fn follow(
     let seed = shared.seed ^ place.rotate_left(32);
     let clock = || shared.clock.now();
     let mut source = Following::configured(&from.source, Nanos::from(from.refresh), seed);
+    let mut keeping = Keeping::new();
     loop {
-        match source.next(clock).await {
+        let said = {
+            let mut next = std::pin::pin!(source.next(clock));
+            loop {
+                tokio::select! {
+                    said = &mut next => break said,
+                    () = keeping.is_due(&cluster) => keeping.keep(&shared, &cluster, &from).await,
+                }
+            }
+        };
+        match said {
             Ok(Heard { listing, is_check }) => {
                 let offered = take_in(&shared, &cluster, &from, listing).await;
                 let is_new = match &offered {
@@ -44,6 +55,36 @@ pub(super) async fn follow(
     }
 }
 
+/// How often the good list of a cluster goes to disk at most: one of 10,000 takes some 10 ms of a core, and a restart without
+/// the source can do with one that is a few seconds old.
+const KEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// Keeps the good list of a cluster: at once after a quiet time, and else when that is over.
+struct Keeping {
+    next: Instant,
+}
+
+impl Keeping {
+    fn new() -> Self {
+        Self {
+            next: Instant::now(),
+        }
+    }
+
+    /// Waits until the list is to be kept; for ever as long as it is.
+    async fn is_due(&self, cluster: &Cluster) {
+        match cluster.has_list_to_keep() {
+            true => sleep_until(self.next).await,
+            false => std::future::pending().await,
+        }
+    }
+
+    async fn keep(&mut self, shared: &Shared, cluster: &Cluster, from: &Discovery) {
+        keep(shared, cluster, from).await;
+        self.next = Instant::now() + KEEP_EVERY;
+    }
+}
+
 /// Asks a source once.
 pub(super) async fn first(shared: Arc<Shared>, cluster: Arc<Cluster>, from: Discovery) {
     let said = match Source::new(&from.source) {
@@ -53,6 +94,7 @@ pub(super) async fn first(shared: Arc<Shared>, cluster: Arc<Cluster>, from: Disc
     match said {
         Ok(listing) => {
             take_in(&shared, &cluster, &from, listing).await;
+            keep(&shared, &cluster, &from).await;
         }
         Err(error) => tell_lost(&shared, &cluster, &from, &error),
     }
@@ -70,7 +112,6 @@ async fn take_in(
     if matches!(offered, Offered::Taken { is_new: true, .. }) {
         // Names that were not found in time are looked up again.
         shared.resolver.ask();
-        keep(shared, cluster, from).await;
     }
     offered
 }
@@ -78,7 +119,8 @@ async fn take_in(
 /// Where the host names lead that were not there before, as far as that is known soon.
 async fn new_names(cluster: &Cluster, list: &[Endpoint]) -> BTreeMap<Arc<str>, SocketAddr> {
     let is_name = |address: &&str| matches!(parse_address(address), Ok(Address::Host(..)));
-    let names = list.iter().map(Endpoint::address).filter(is_name);
+    let new = cluster.unlike_listed(list);
+    let names = new.into_iter().map(Endpoint::address).filter(is_name);
     let names: BTreeSet<Arc<str>> = names.map(Arc::from).collect();
     if names.is_empty() {
         // As it is with most registries, and with the longest lists.
@@ -90,13 +132,15 @@ async fn new_names(cluster: &Cluster, list: &[Endpoint]) -> BTreeMap<Arc<str>, S
     found.unwrap_or_default()
 }
 
-/// Keeps the good list of a cluster on disk, where that is wanted.
+/// Keeps the good list of a cluster on disk, where that is wanted and has not been done.
 pub(crate) async fn keep(shared: &Shared, cluster: &Cluster, from: &Discovery) {
     let Some(store) = shared.store.clone() else {
         return;
     };
     let (name, source) = (cluster.shared_name(), from.source.to_string());
-    let list = cluster.good_list();
+    let Some(list) = cluster.list_to_keep() else {
+        return;
+    };
     let save = move || store.save(&name, &source, &list);
     match tokio::task::spawn_blocking(save).await {
         Ok(Ok(())) => {}

@@ -69,6 +69,13 @@ pub(crate) async fn first_lists(shared: &Arc<Shared>, clusters: &[Arc<Cluster>])
     let _ = timeout(FIRST_LISTS, all).await;
 }
 
+/// Keeps the lists on disk that have yet to be kept, at the end of the process.
+pub(crate) async fn keep_all(shared: &Shared) {
+    for (cluster, from) in sources(&shared.plan.load().clusters) {
+        keep(shared, &cluster, &from).await;
+    }
+}
+
 fn sources(clusters: &[Arc<Cluster>]) -> Vec<Followed> {
     let with_source = |cluster: &Arc<Cluster>| Some((Arc::clone(cluster), cluster.discovers()?));
     clusters.iter().filter_map(with_source).collect()

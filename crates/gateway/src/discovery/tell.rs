@@ -23,7 +23,7 @@ pub(super) fn tell_offered(
 ) {
     let source = &from.source;
     for fault in faults {
-        tracing::warn!(cluster = cluster.name(), %source, "an entry was skipped: {fault}");
+        tracing::warn!(cluster = cluster.name(), %source, "an entry makes no sense: {fault}");
         let said = format!("{source}: {fault}");
         tell(shared, cluster, EventKind::Discovery, "skipped", said);
     }

@@ -14,7 +14,7 @@ use super::control::Control;
 use super::median::{follow_limits, follow_medians};
 use super::restart::Task;
 use super::shared::Shared;
-use crate::discovery::discover;
+use crate::discovery::{discover, keep_all};
 use crate::fleet::join_fleet;
 use crate::handover::Inherited;
 use crate::notify::notify;
@@ -182,6 +182,7 @@ impl Gateway {
                 tracing::error!("a worker ended by a panic");
             }
         }
+        keep_all(&self.shared).await;
         for log in self.control.logs() {
             log.close().await;
         }

@@ -1,7 +1,6 @@
 //! A cluster as one worker sees it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use evenkeel_core::{
     Receipt, Serial, Slot,
 };
 
+use super::locals::{LocalView, Locals};
 use super::shadows::{ShadowLeases, ShadowWorker};
 use crate::affinity::Sticky;
 use crate::cluster::{Cluster, ClusterCounters, DecisionTimer, View};
@@ -24,6 +24,7 @@ pub(crate) struct ClusterWorker {
     pub(crate) counters: Arc<ClusterCounters>,
     reader: RefCell<Reader<View>>,
     view: RefCell<Rc<WorkerView>>,
+    locals: Rc<Locals>,
     picker: RefCell<Picker>,
     seed: PickerSeed,
     timer: DecisionTimer,
@@ -38,8 +39,7 @@ pub(crate) struct WorkerView {
     pub(crate) view: Arc<View>,
     /// Who is told of endpoints that fail.
     pub(crate) cluster: Arc<Cluster>,
-    endpoints: BTreeMap<Serial, Rc<LocalEndpoint>>,
-    by_index: Box<[Rc<LocalEndpoint>]>,
+    endpoints: LocalView,
     /// How many endpoints may be chosen.
     pub(crate) eligible: usize,
     shadows: RefCell<Option<ShadowWorker>>,
@@ -59,13 +59,15 @@ impl ClusterWorker {
             picker: worker,
         };
         let shadows = ShadowWorker::next(&view, None, seed);
-        let view = WorkerView::new(view, cluster, None, shadows);
+        let locals = Rc::new(Locals::default());
+        let view = WorkerView::new(view, cluster, &locals, None, shadows);
         Self {
             seed,
             cluster: Arc::clone(cluster),
             counters: cluster.count_worker(),
             reader: RefCell::new(reader),
             view: RefCell::new(Rc::new(view)),
+            locals,
             picker: RefCell::new(Picker::new(seed)),
             timer: DecisionTimer::new(),
             stale_after: Cell::new(stale_after),
@@ -92,9 +94,9 @@ impl ClusterWorker {
         let next = {
             let old = self.view.borrow();
             let shadows = ShadowWorker::next(&view, old.shadows.take(), self.seed);
-            WorkerView::new(view, &self.cluster, Some(&**old), shadows)
+            let asking = old.asking.as_ref();
+            WorkerView::new(view, &self.cluster, &self.locals, asking, shadows)
         };
-        // Connections to endpoints that are gone close here, unless a request still uses them.
         self.view.replace(Rc::new(next));
     }
 
@@ -187,7 +189,7 @@ impl ClusterWorker {
         let view = self.view.borrow();
         let listens = view.view.policies.listens;
         if listens.to_reports || listens.to_latency {
-            view.by_index.iter().for_each(|endpoint| endpoint.pour());
+            self.locals.each(|endpoint| endpoint.pour());
         }
     }
 
@@ -223,17 +225,16 @@ impl ClusterWorker {
 
     /// Closes all connections that idle.
     pub(crate) fn close_idle(&self) {
-        for endpoint in &self.view().by_index {
-            endpoint.close_stale(Nanos(u64::MAX), Nanos(0));
-        }
+        self.locals
+            .each(|endpoint| endpoint.close_stale(Nanos(u64::MAX), Nanos(0)));
     }
 
     /// Closes connections that idle too long, and those to endpoints that are gone.
     pub(crate) fn close_stale(&self, now: Nanos) {
-        let view = self.view();
-        for endpoint in &view.by_index {
-            endpoint.close_stale(now, self.stale_after.get());
-        }
+        self.view();
+        let stale_after = self.stale_after.get();
+        self.locals
+            .each(|endpoint| endpoint.close_stale(now, stale_after));
     }
 }
 
@@ -241,46 +242,27 @@ impl WorkerView {
     fn new(
         view: Arc<View>,
         cluster: &Arc<Cluster>,
-        old: Option<&Self>,
+        locals: &Rc<Locals>,
+        asking: Option<&Rc<Asking>>,
         shadows: Option<ShadowWorker>,
     ) -> Self {
-        let mut endpoints = BTreeMap::new();
-        let by_index = view
-            .snapshot
-            .candidates()
-            .iter()
-            .zip(&view.targets)
-            .map(|(candidate, target)| {
-                let serial = candidate.serial();
-                let endpoint = match old.and_then(|old| old.endpoints.get(&serial)) {
-                    // A new address under an old id: its connections lead elsewhere.
-                    Some(same) if Arc::ptr_eq(&same.target, target) => Rc::clone(same),
-                    _ => Rc::new(LocalEndpoint::new(
-                        Arc::clone(target),
-                        cluster.count_endpoint(&target.id),
-                        serial,
-                    )),
-                };
-                endpoints.insert(serial, Rc::clone(&endpoint));
-                endpoint
-            })
-            .collect();
+        locals.follow(&view);
+        let endpoints = LocalView::new(locals, &view);
         let groups = view.snapshot.groups().iter();
         Self {
             shadows: RefCell::new(shadows),
-            asking: Asking::following(old.and_then(|old| old.asking.as_ref()), &view.snapshot),
+            asking: Asking::following(asking, &view.snapshot),
             eligible: groups.map(|group| group.eligible().len()).sum(),
             view,
             cluster: Arc::clone(cluster),
             endpoints,
-            by_index,
         }
     }
 
     /// What this worker keeps of the endpoint at a place of the snapshot.
     #[inline]
     pub(crate) fn endpoint(&self, index: usize) -> &Rc<LocalEndpoint> {
-        &self.by_index[index]
+        self.endpoints.get(index, &self.cluster, &self.view)
     }
 
     /// Tells the shadows, if there are any, how a request ended.

@@ -3,6 +3,7 @@
 pub(crate) mod alarm;
 pub(crate) mod buffer;
 mod cluster;
+mod locals;
 mod plan;
 mod run;
 mod shadows;

@@ -240,6 +240,66 @@ fn the_last_good_list_stays() {
     }
 }
 
+/// An entry that is edited into nonsense is no order to take its endpoint out: what it was last stays, also over a
+/// restart, and is told of; when the entry is gone or right again, that counts.
+#[test]
+fn an_entry_that_goes_wrong_leaves_its_endpoint_as_it_was() {
+    let folder = Folder::new();
+    let [a, b] = ["a", "b"].map(Upstream::ok);
+    let path = folder.path("list.toml");
+    let write = |of_a: &str| {
+        let of_b = format!("{{ id = \"b\", address = \"{}\" }}", b.address());
+        let beside = path.with_extension("new");
+        fs::write(&beside, format!("endpoints = [{of_a}{of_b}]\n")).expect("written");
+        fs::rename(beside, &path).expect("renamed");
+    };
+    let start = || {
+        Gateway::with([], |config| {
+            config.clusters[0].discovery = Some(source(&path));
+            config.runtime.state_dir = Some(folder.path("state"));
+        })
+    };
+    let faults = |gateway: &Gateway| gateway.cluster().discovery().expect("a source").faults;
+    write(&format!(
+        "{{ id = \"a\", address = \"{}\", weight = 3 }},",
+        a.address()
+    ));
+    let gateway = start();
+    assert_eq!(ids(&gateway), ["a", "b"]);
+    write("{ id = \"a\", address = \"127.0.0.1\" },{ id = \"new\" },");
+    eventually("it is told", || faults(&gateway).len() == 2);
+    let told = faults(&gateway);
+    assert!(
+        told[0].starts_with("endpoints[0]: address of the endpoint"),
+        "{told:?}"
+    );
+    assert!(
+        told[0].ends_with("; its last good value stays in force"),
+        "{told:?}"
+    );
+    assert!(!told[1].contains("stays"), "{told:?}");
+    assert_eq!(ids(&gateway), ["a", "b"]);
+    let endpoint = gateway.endpoint("a").endpoint;
+    assert_eq!(
+        (endpoint.weight(), endpoint.address()),
+        (3, &*a.address().to_string())
+    );
+    drop(gateway);
+    let again = start();
+    assert_eq!(
+        (ids(&again), faults(&again).len()),
+        (vec!["a".to_owned(), "b".to_owned()], 2)
+    );
+    write("");
+    eventually("its entry is gone", || ids(&again) == ["b"]);
+    write("{ id = \"a\", address = \"127.0.0.1\" },");
+    eventually("nothing was good of it since", || faults(&again).len() == 1);
+    assert_eq!(ids(&again), ["b"]);
+    write(&format!("{{ id = \"a\", address = \"{}\" }},", a.address()));
+    eventually("it is right again", || ids(&again) == ["a", "b"]);
+    assert!(faults(&again).is_empty());
+}
+
 /// A start without the source serves what was good last, and says so.
 #[test]
 fn a_start_without_the_source_serves_the_list_from_disk() {

@@ -152,8 +152,20 @@ fn keys_that_make_no_sense_are_skipped_and_leases_end() {
     eventually("its lease ends", || ids(&gateway) == ["good"]);
     etcd.put(&format!("{PREFIX}bad"), "{\"address\":\"127.0.0.1:2\"}");
     eventually("it was mended", || ids(&gateway) == ["bad", "good"]);
-    let report = gateway.cluster().discovery().expect("a source");
-    assert_eq!(report.faults, Vec::<String>::new());
+    let report = || gateway.cluster().discovery().expect("a source");
+    assert_eq!(report().faults, Vec::<String>::new());
+    // One that goes wrong while its endpoint serves leaves it as it was, until the key is gone.
+    etcd.put(&format!("{PREFIX}bad"), "{\"address\":");
+    eventually("it is told", || report().faults.len() == 1);
+    assert!(
+        report().faults[0].ends_with("stays in force"),
+        "{:?}",
+        report().faults
+    );
+    assert_eq!(ids(&gateway), ["bad", "good"]);
+    delete(&etcd, "bad");
+    eventually("its key is gone", || ids(&gateway) == ["good"]);
+    assert_eq!(report().faults, Vec::<String>::new());
 }
 
 /// Killed, restarted, compacted and changed meanwhile: the last good list stays, and what was missed is seen.
