@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::{NoEndpoint, PickContext, Picker, Receipt};
+use evenkeel_core::{NoEndpoint, Picker};
 
-use crate::local::{self, Chooses, Chosen, Entrance};
+use crate::local::{self, Chooses, Chosen, Entrance, Wanted};
 use crate::view::{LocalView, Version};
 
 /// The last version of a cluster that has ended, with one picker for all further tries of a call. What threads keep is
@@ -30,13 +30,8 @@ impl<S: Clone + Send + 'static> Alone<S> {
 }
 
 impl<S: Clone + Send + 'static> Chooses<S> for Alone<S> {
-    fn choose(
-        &mut self,
-        ctx: &PickContext,
-        is_first: bool,
-        receipt: Option<&mut Receipt>,
-    ) -> Result<Chosen<S>, NoEndpoint> {
-        let lease = local::pick(&mut self.picker, &self.held, ctx, is_first, receipt)?;
+    fn choose(&mut self, wanted: Wanted<'_>) -> Result<Chosen<S>, NoEndpoint> {
+        let lease = local::pick(&mut self.picker, &self.held, wanted)?;
         let service = self.version.service(lease.index());
         Ok(Chosen { lease, service })
     }

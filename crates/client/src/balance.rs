@@ -10,13 +10,14 @@ use evenkeel_core::NoEndpoint;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
+use crate::clock;
 use crate::cluster::{Cluster, Inner};
-use crate::connect::Connect;
-use crate::error::{BoxError, Error};
+use crate::connect::{Connect, EndpointService};
+use crate::error::Error;
 use crate::lease::CallLease;
 use crate::local;
 use crate::long::{self, Boxed, Next, Sent};
-use crate::rules::Rules;
+use crate::rules::{Judgement, Rules};
 use crate::session::{self, Asked, At, Session};
 use crate::trail::Trail;
 
@@ -64,10 +65,7 @@ impl<C: Connect, R: fmt::Debug> fmt::Debug for Balance<C, R> {
 impl<C, R, Req, S> Service<Req> for Balance<C, R>
 where
     C: Connect<Service = S>,
-    S: Service<Req> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Response: Send,
-    S::Error: Into<BoxError> + Send,
+    S: EndpointService<Req>,
     R: Rules<Req, S::Response, S::Error>,
     Req: Send + 'static,
 {
@@ -91,6 +89,7 @@ where
         let at = match session::first(cluster, key, trail.as_ref()) {
             Ok(At { service, lease }) if !settings.has_timers() => {
                 let kept = settings.repeats().then(|| rules.keep(&call)).flatten();
+                let began = lease.started();
                 let fast = Fast {
                     rules: rules.clone(),
                     kept,
@@ -98,7 +97,7 @@ where
                     lease: Some(lease),
                 };
                 return Call {
-                    stage: Stage::begin(service, call),
+                    stage: clock::during(began, || Stage::begin(service, call)),
                     fast: Some(fast),
                 };
             }
@@ -142,10 +141,7 @@ impl<C: Connect, R> Balance<C, R> {
     ) -> Boxed<Ended<R::Answer>>
     where
         C: Connect<Service = S>,
-        S: Service<Req> + Clone + Send + 'static,
-        S::Future: Send,
-        S::Response: Send,
-        S::Error: Into<BoxError> + Send,
+        S: EndpointService<Req>,
         R: Rules<Req, S::Response, S::Error>,
         Req: Send + 'static,
     {
@@ -187,6 +183,18 @@ struct Fast<R, Kept> {
     trail: Option<Arc<Trail>>,
     /// None once the endpoint has answered.
     lease: Option<CallLease>,
+}
+
+impl<R, Kept> Fast<R, Kept> {
+    /// What is held of how the call ended at its endpoint.
+    #[inline]
+    fn judge<Req, Res, Err>(&self, ended: Result<&Res, &Err>) -> Judgement
+    where
+        R: Rules<Req, Res, Err, Kept = Kept>,
+    {
+        let lease = self.lease.as_ref().expect(POLLED_AGAIN);
+        self.rules.judge(ended, &lease.settings().retry)
+    }
 }
 
 pin_project! {
@@ -249,10 +257,7 @@ impl<S: Service<Req>, Req> Unready<S, Req, S::Error> {
 
 impl<R, Req, S> Future for Call<R, Req, S>
 where
-    S: Service<Req> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Response: Send,
-    S::Error: Into<BoxError> + Send,
+    S: EndpointService<Req>,
     R: Rules<Req, S::Response, S::Error>,
     Req: Send + 'static,
 {
@@ -262,46 +267,51 @@ where
         loop {
             let mut this = self.as_mut().project();
             let (ended, back) = match this.stage.as_mut().project() {
-                StageOf::Asked { future } => (ready!(future.poll(cx)), None),
+                StageOf::Asked { future } => match ready!(future.poll(cx)) {
+                    // Straight through: what answers are made of is large.
+                    Ok(answer) => {
+                        let fast = this.fast.as_mut().expect(POLLED_AGAIN);
+                        let judgement = fast.judge(Ok(&answer));
+                        if judgement.failed_at.is_none() {
+                            let mut lease = fast.lease.take().expect(POLLED_AGAIN);
+                            lease.answered(judgement);
+                            return Poll::Ready(Ok(fast.rules.answer(answer, lease)));
+                        }
+                        ((Ok(answer), judgement), None)
+                    }
+                    Err(error) => (judged(this.fast, error), None),
+                },
                 StageOf::Unready { unready } => match ready!(unready.poll(cx)) {
                     Ok(future) => {
                         this.stage.set(Stage::Asked { future });
                         continue;
                     }
-                    Err(error) => (Err(error), unready.call.take()),
+                    Err(error) => (judged(this.fast, error), unready.call.take()),
                 },
                 StageOf::Long { future } => return future.as_mut().poll(cx),
                 StageOf::Failed { error } => {
                     return Poll::Ready(Err(error.take().expect(POLLED_AGAIN)));
                 }
             };
-            let fast = this.fast.as_mut().expect(POLLED_AGAIN);
-            let mut lease = fast.lease.take().expect(POLLED_AGAIN);
-            let judgement = fast.rules.judge(ended.as_ref(), &lease.settings().retry);
-            let ended = match ended {
-                // Straight through: what answers are made of is large.
-                Ok(answer) if judgement.failed_at.is_none() => {
-                    lease.answered(judgement);
-                    return Poll::Ready(Ok(fast.rules.answer(answer, lease)));
-                }
-                ended => Some(ended),
-            };
-            let Fast {
-                rules, kept, trail, ..
-            } = this.fast.take().expect(POLLED_AGAIN);
-            let sent = Sent {
-                ended,
-                judgement,
-                back,
-                kept,
-                lease,
-            };
-            match elsewhere::<R, Req, S>(sent, rules, trail) {
+            match elsewhere::<R, Req, S>(ended, back, this.fast) {
                 Ok(future) => this.stage.set(Stage::Long { future }),
                 Err(ended) => return Poll::Ready(ended),
             }
         }
     }
+}
+
+/// A failure, and what is held of it.
+#[cold]
+fn judged<R, Req, Res, Err>(
+    fast: &Option<Fast<R, R::Kept>>,
+    error: Err,
+) -> (Result<Res, Err>, Judgement)
+where
+    R: Rules<Req, Res, Err>,
+{
+    let judgement = fast.as_ref().expect(POLLED_AGAIN).judge(Err(&error));
+    (Err(error), judgement)
 }
 
 /// What a call comes to.
@@ -310,18 +320,24 @@ type Ended<A> = Result<A, Error>;
 /// Sends a call that failed on the long way to another endpoint; or gives what came of it, if it may go nowhere.
 #[cold]
 fn elsewhere<R, Req, S>(
-    sent: Sent<S::Response, S::Error, Req, R::Kept>,
-    rules: R,
-    trail: Option<Arc<Trail>>,
+    (ended, judgement): (Result<S::Response, S::Error>, Judgement),
+    back: Option<Req>,
+    fast: &mut Option<Fast<R, R::Kept>>,
 ) -> Result<Boxed<Ended<R::Answer>>, Ended<R::Answer>>
 where
-    S: Service<Req> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Response: Send,
-    S::Error: Into<BoxError> + Send,
+    S: EndpointService<Req>,
     R: Rules<Req, S::Response, S::Error>,
     Req: Send + 'static,
 {
+    let fast = fast.take().expect(POLLED_AGAIN);
+    let (rules, trail) = (fast.rules, fast.trail);
+    let sent = Sent {
+        ended: Some(ended),
+        judgement,
+        back,
+        kept: fast.kept,
+        lease: fast.lease.expect(POLLED_AGAIN),
+    };
     let (judged, again) = sent.judged(&rules);
     let Some(call) = again else {
         return Err(judged.done(&rules));

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use evenkeel_core::health::{AttemptTotals, ClusterHealth, Happening, Observed, ProbeResult};
 use evenkeel_core::{
     Admin, Doors, DuplicateId, Endpoint, Group, Membership, Nanos, Published, UnknownEndpoint,
-    unpoisoned,
 };
 
 use crate::balance::Balance;
@@ -17,11 +16,12 @@ use crate::clock;
 use crate::connect::Connect;
 use crate::counters::Counted;
 use crate::local::Entrance;
+use crate::lock::{Held, Lock};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::stats::{EndpointStats, Stats};
 use crate::upkeep;
-use crate::view::{Version, View};
+use crate::view::{Original, Version, View};
 
 /// Endpoints with one strategy and its policies, and a service for each of them.
 ///
@@ -36,7 +36,7 @@ pub(crate) struct Inner<C: Connect> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) published: Arc<Published<Version<C::Service>>>,
     connect: C,
-    state: Mutex<State<C::Service>>,
+    state: Lock<State<C::Service>>,
 }
 
 struct State<S> {
@@ -108,7 +108,7 @@ impl<C: Connect> Cluster<C> {
         shared.open(&version);
         let inner = Arc::new(Inner {
             published: Arc::new(Published::new(Arc::new(version))),
-            state: Mutex::new(state),
+            state: Lock::new(state),
             connect,
             shared,
         });
@@ -219,7 +219,7 @@ impl<C: Connect> Inner<C> {
             Err(refused) => {
                 drop(state);
                 for (_, (_, service)) in &joining {
-                    self.connect.retire(service);
+                    service.with(|service| self.connect.retire(service));
                 }
                 Err(refused)
             }
@@ -227,7 +227,7 @@ impl<C: Connect> Inner<C> {
     }
 
     /// Publishes a membership that has changed, and retires services that gave way to others.
-    fn commit(&self, mut state: MutexGuard<'_, State<C::Service>>, retired: Vec<C::Service>) {
+    fn commit(&self, mut state: Held<'_, State<C::Service>>, retired: Retired<C::Service>) {
         let now = clock::now();
         let State {
             membership, health, ..
@@ -268,9 +268,9 @@ impl<C: Connect> Inner<C> {
     /// Publishes the state as it is, and tells what has happened once nobody holds it any more.
     fn publish(
         &self,
-        mut state: MutexGuard<'_, State<C::Service>>,
+        mut state: Held<'_, State<C::Service>>,
         happenings: Vec<Happening>,
-        mut retired: Vec<C::Service>,
+        mut retired: Retired<C::Service>,
     ) {
         let (version, left) = state.version(&self.shared);
         retired.extend(left);
@@ -283,7 +283,7 @@ impl<C: Connect> Inner<C> {
         self.shared.tidy(|id| membership.get(id).is_some());
         drop(state);
         for service in &retired {
-            self.connect.retire(service);
+            service.with(|service| self.connect.retire(service));
         }
         self.tell(&happenings);
     }
@@ -420,18 +420,18 @@ impl<C: Connect> Inner<C> {
     }
 
     // Code of others that may panic under this lock leaves it whole: a `Connect` comes before anything is changed,
-    // and what strategies and clones of services are asked for is taken in when they have returned.
-    fn state(&self) -> MutexGuard<'_, State<C::Service>> {
-        unpoisoned(self.state.lock())
+    // and what strategies are asked for is taken in when they have returned.
+    fn state(&self) -> Held<'_, State<C::Service>> {
+        self.state
+            .hold("a strategy or a `Connect` called its own cluster while that asked it")
     }
 }
 
 impl<C: Connect> Drop for Inner<C> {
     fn drop(&mut self) {
         self.shared.end();
-        let state = unpoisoned(self.state.get_mut());
-        for (_, service) in state.services.values() {
-            self.connect.retire(service);
+        for (_, service) in self.state.get_mut().services.values() {
+            service.with(|service| self.connect.retire(service));
         }
     }
 }
@@ -447,10 +447,13 @@ impl Shared {
 }
 
 /// Services with the addresses that they lead to, by ids.
-type Services<S> = BTreeMap<Arc<str>, (Arc<str>, S)>;
+type Services<S> = BTreeMap<Arc<str>, (Arc<str>, Arc<Original<S>>)>;
 
 /// Services, their addresses and ids, of those that join or have another address.
-type Joining<S> = Vec<(Arc<str>, (Arc<str>, S))>;
+type Joining<S> = Vec<(Arc<str>, (Arc<str>, Arc<Original<S>>))>;
+
+/// Services of those who have left, or have another address now.
+type Retired<S> = Vec<Arc<Original<S>>>;
 
 /// The services of those in a list that are new, or have another address than before.
 fn joining<C: Connect>(
@@ -464,14 +467,15 @@ fn joining<C: Connect>(
     };
     let joins = |endpoint: &Endpoint| {
         let address = endpoint.address().into();
-        (endpoint.shared_id(), (address, connect.connect(endpoint)))
+        let service = Arc::new(Original::new(connect.connect(endpoint)));
+        (endpoint.shared_id(), (address, service))
     };
     list.iter().filter(is_new).map(joins).collect()
 }
 
 impl<S: Clone> State<S> {
     /// Takes in services, and gives back those whose places they take.
-    fn join(&mut self, joining: Joining<S>) -> Vec<S> {
+    fn join(&mut self, joining: Joining<S>) -> Retired<S> {
         let replaced = joining
             .into_iter()
             .filter_map(|(id, service)| self.services.insert(id, service));
@@ -479,15 +483,15 @@ impl<S: Clone> State<S> {
     }
 
     /// The next version; and the services of those who have left.
-    fn version(&mut self, shared: &Arc<Shared>) -> (Version<S>, Vec<S>) {
+    fn version(&mut self, shared: &Arc<Shared>) -> (Version<S>, Retired<S>) {
         let snapshot = self.membership.snapshot();
         shared.set_keyed(snapshot.strategy().hasher().is_some());
         let service = |endpoint: &Arc<Endpoint>| {
             let known = self.services.get(endpoint.id());
             let (_, service) = known.expect("who joins is connected to before");
-            service.clone()
+            Arc::clone(service)
         };
-        let services: Vec<S> = snapshot.endpoints().iter().map(service).collect();
+        let services: Vec<_> = snapshot.endpoints().iter().map(service).collect();
         let mut left = Vec::new();
         if self.services.len() > services.len() {
             let (stay, gone): (Services<S>, Services<S>) = std::mem::take(&mut self.services)

@@ -1,6 +1,9 @@
 //! From an endpoint to the service that reaches it.
 
 use evenkeel_core::Endpoint;
+use tower_service::Service;
+
+use crate::error::BoxError;
 
 /// Makes the service that reaches an endpoint.
 ///
@@ -25,10 +28,12 @@ use evenkeel_core::Endpoint;
 /// # is_connect(connect);
 /// ```
 pub trait Connect: Send + Sync + 'static {
-    /// What reaches an endpoint. Its `Clone` and `Drop` may call clusters, but not the one that it belongs to.
+    /// What reaches an endpoint. Its `Clone` and `Drop` may call clusters, and ask and change their own; but a `Clone` that
+    /// makes a call to its own cluster panics, as that would take another clone.
     type Service: Clone + Send + 'static;
 
-    /// Makes the service of an endpoint. Should not wait: connections are made when they are needed.
+    /// Makes the service of an endpoint. Should not wait: connections are made when they are needed. It panics when it asks
+    /// or changes its own cluster, which waits for it.
     fn connect(&self, endpoint: &Endpoint) -> Self::Service;
 
     /// Hears that an endpoint has left the list, or the cluster has ended. Calls under way go on; a thread
@@ -48,4 +53,19 @@ where
     fn connect(&self, endpoint: &Endpoint) -> S {
         self(endpoint)
     }
+}
+
+/// A service that calls can be balanced over: any that can be cloned, and whose futures and answers may go to another thread.
+/// Nothing implements it by hand.
+pub trait EndpointService<Req>:
+    Service<Req, Future: Send, Response: Send, Error: Into<BoxError> + Send> + Clone + Send + 'static
+{
+}
+
+impl<S, Req> EndpointService<Req> for S where
+    S: Service<Req, Future: Send, Response: Send, Error: Into<BoxError> + Send>
+        + Clone
+        + Send
+        + 'static
+{
 }

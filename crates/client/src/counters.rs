@@ -20,7 +20,7 @@ thread_local! {
 
 /// The number of this thread, which no other ever has.
 #[inline]
-fn thread() -> u64 {
+pub(crate) fn thread() -> u64 {
     match THREAD.get() {
         0 => number_thread(),
         number => number,

@@ -49,6 +49,11 @@ impl CallLease {
         self.cluster().settings()
     }
 
+    /// When the endpoint was chosen.
+    pub(crate) fn started(&self) -> Nanos {
+        self.held().started()
+    }
+
     /// The identity of the endpoint.
     pub(crate) fn serial(&self) -> Serial {
         self.held().state().serial()

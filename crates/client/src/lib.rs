@@ -60,6 +60,7 @@ pub mod http;
 mod layer;
 mod lease;
 mod local;
+mod lock;
 #[cfg(feature = "tracing")]
 pub mod log;
 mod long;
@@ -90,7 +91,7 @@ pub use checks::{Check, Checking, TcpCheck};
 #[cfg(feature = "hyper")]
 pub use checks::{HttpCheck, NoBody};
 pub use cluster::Cluster;
-pub use connect::Connect;
+pub use connect::{Connect, EndpointService};
 pub use error::{BoxError, Error};
 pub use evenkeel_core as core;
 pub use layer::BalanceLayer;

@@ -62,15 +62,18 @@ pub(crate) struct Chosen<S> {
     pub(crate) service: S,
 }
 
+/// What a call wants.
+pub(crate) struct Wanted<'w> {
+    pub(crate) ctx: &'w PickContext,
+    pub(crate) is_first: bool,
+    /// To be filled with why it came out so.
+    pub(crate) receipt: Option<&'w mut Receipt>,
+}
+
 /// Where a call looks for its endpoint.
 pub(crate) trait Chooses<S> {
-    /// Chooses an endpoint, and writes down why if that is wanted.
-    fn choose(
-        &mut self,
-        ctx: &PickContext,
-        is_first: bool,
-        receipt: Option<&mut Receipt>,
-    ) -> Result<Chosen<S>, NoEndpoint>;
+    /// Chooses an endpoint.
+    fn choose(&mut self, wanted: Wanted<'_>) -> Result<Chosen<S>, NoEndpoint>;
 
     /// The version that it decides on.
     fn view(&self) -> Arc<LocalView>;
@@ -78,14 +81,9 @@ pub(crate) trait Chooses<S> {
 
 impl<S: Clone + Send + 'static, E: Entrance<S>> Chooses<S> for &E {
     #[inline]
-    fn choose(
-        &mut self,
-        ctx: &PickContext,
-        is_first: bool,
-        receipt: Option<&mut Receipt>,
-    ) -> Result<Chosen<S>, NoEndpoint> {
+    fn choose(&mut self, wanted: Wanted<'_>) -> Result<Chosen<S>, NoEndpoint> {
         let (lease, services) = with(*self, |local: &mut Local<S>| {
-            let lease = pick(&mut local.picker, &local.held, ctx, is_first, receipt)?;
+            let lease = pick(&mut local.picker, &local.held, wanted)?;
             Ok((lease, Rc::clone(&local.services)))
         })?;
         // Cloned outside: whatever that does may call a cluster.
@@ -103,10 +101,13 @@ impl<S: Clone + Send + 'static, E: Entrance<S>> Chooses<S> for &E {
 pub(crate) fn pick(
     picker: &mut Picker,
     held: &Arc<LocalView>,
-    ctx: &PickContext,
-    is_first: bool,
-    receipt: Option<&mut Receipt>,
+    wanted: Wanted<'_>,
 ) -> Result<OwnedLease<LocalView>, NoEndpoint> {
+    let Wanted {
+        ctx,
+        is_first,
+        receipt,
+    } = wanted;
     if is_first {
         held.window().count(ctx.now);
     }
@@ -178,11 +179,13 @@ fn with<S: Clone + Send + 'static, T>(
 
 const ONE_TYPE: &str = "clusters of one number have services of one type";
 
-/// What this thread keeps; none when the thread ends. Nothing of callers may run meanwhile, clones and drops of their
-/// services neither: it may call a cluster.
+/// What this thread keeps; none when the thread ends, or within the choice of a strategy that calls a cluster itself.
+/// Nothing else of callers runs meanwhile, clones and drops of their services neither.
 #[inline]
 fn borrow<T>(work: impl FnOnce(&mut Vec<Kept>) -> T) -> Option<T> {
-    KEPT.try_with(|kept| work(&mut kept.borrow_mut())).ok()
+    let borrowed =
+        |kept: &RefCell<Vec<Kept>>| kept.try_borrow_mut().ok().map(|mut kept| work(&mut kept));
+    KEPT.try_with(borrowed).ok().flatten()
 }
 
 /// Works with what is not kept yet, or is not the newest: it is taken out for as long as it is made new.
@@ -234,10 +237,11 @@ fn keep(one: Kept) {
 /// Drops what was kept of clusters that have ended, when there are any that this thread has not heard of.
 fn leave_ended() {
     let ended = ENDED.load(Ordering::Acquire);
-    if SEEN.replace(ended) == ended {
+    if SEEN.get() == ended {
         return;
     }
     let _left: Option<Vec<Kept>> = borrow(|kept| {
+        SEEN.set(ended);
         let has_ended = |one: &mut Kept| one.shared.has_ended();
         kept.extract_if(.., has_ended).collect()
     });

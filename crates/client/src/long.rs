@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use evenkeel_core::{FailurePoint, NoEndpoint, Refused, Repeatable, ShedReason};
-use tower_service::Service;
 
+use crate::connect::EndpointService;
 use crate::error::{BoxError, Error};
 use crate::lease::CallLease;
 use crate::race::Race;
@@ -159,10 +159,7 @@ pub(crate) async fn carry_out<R, Req, S>(
     mut at: Option<At<S>>,
 ) -> Result<R::Answer, Error>
 where
-    S: Service<Req> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Response: Send,
-    S::Error: Into<BoxError> + Send,
+    S: EndpointService<Req>,
     R: Rules<Req, S::Response, S::Error>,
     Req: Send + 'static,
 {

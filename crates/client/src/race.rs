@@ -9,6 +9,7 @@ use evenkeel_core::Outcome;
 use tokio::time::Sleep;
 use tower_service::Service;
 
+use crate::connect::EndpointService;
 use crate::lease::CallLease;
 use crate::long::{Boxed, LATE, Sent};
 use crate::rules::{Judgement, Rules};
@@ -43,10 +44,7 @@ enum Event<S: Service<Req>, Req> {
 
 impl<S, Req, Kept> Race<S, Req, Kept>
 where
-    S: Service<Req> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Response: Send,
-    S::Error: Send,
+    S: EndpointService<Req>,
     Req: Send + 'static,
 {
     pub(crate) fn new<R>(session: &Session<S>, rules: &R, at: At<S>, call: Req) -> Self

@@ -10,7 +10,7 @@ use crate::alone::Alone;
 use crate::clock;
 use crate::counters::Counted;
 use crate::lease::CallLease;
-use crate::local::{self, Chooses, Chosen, Entrance};
+use crate::local::{self, Chooses, Chosen, Entrance, Wanted};
 use crate::settings::Settings;
 use crate::shared::{Owner, Shared};
 use crate::trail::{Mark, Trail};
@@ -47,7 +47,13 @@ fn choose<S: Clone + Send + 'static>(
     if let Some(trail) = trail {
         return choose_traced(from, ctx, is_first, trail);
     }
-    let chosen = from.choose(ctx, is_first, None)?;
+    let receipt = None;
+    let wanted = Wanted {
+        ctx,
+        is_first,
+        receipt,
+    };
+    let chosen = from.choose(wanted)?;
     Ok(begin(chosen, None))
 }
 
@@ -59,7 +65,11 @@ fn choose_traced<S: Clone + Send + 'static>(
     trail: &Arc<Trail>,
 ) -> Result<At<S>, NoEndpoint> {
     let mut receipt = Receipt::default();
-    let chosen = from.choose(ctx, is_first, Some(&mut receipt));
+    let chosen = from.choose(Wanted {
+        ctx,
+        is_first,
+        receipt: Some(&mut receipt),
+    });
     let took = clock::now().since(ctx.now);
     match chosen {
         Ok(chosen) => {

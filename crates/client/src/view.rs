@@ -1,14 +1,13 @@
 //! A cluster as calls see it.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use evenkeel_core::hash::Hasher;
-use evenkeel_core::{
-    Endpoint, Nanos, Outcome, Published, RequestWindow, RetryRules, Snapshot, unpoisoned,
-};
+use evenkeel_core::{Endpoint, Nanos, Outcome, Published, RequestWindow, RetryRules, Snapshot};
 
 use crate::counters::{EndpointCounters, ThreadCounters};
+use crate::lock::Lock;
 use crate::settings::Settings;
 use crate::shared::Shared;
 
@@ -32,27 +31,48 @@ impl View {
     }
 }
 
+/// The service of an endpoint, of which each thread makes a clone for itself: it need not be shareable between threads.
+#[derive(Debug)]
+pub(crate) struct Original<S>(Lock<S>);
+
+impl<S: Clone> Original<S> {
+    pub(crate) fn new(service: S) -> Self {
+        Self(Lock::new(service))
+    }
+
+    /// Does something with it that is not to be done by two threads at once.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&S) -> T) -> T {
+        work(
+            &self
+                .0
+                .hold("a service called its own cluster while it was cloned"),
+        )
+    }
+
+    fn cloned(&self) -> S {
+        self.with(S::clone)
+    }
+}
+
 /// A version with the services of its endpoints, in the order of the snapshot.
 #[derive(Debug)]
 pub(crate) struct Version<S> {
     pub(crate) view: Arc<View>,
-    /// To be cloned by each thread for itself: a service need not be shareable between threads.
-    services: Mutex<Box<[S]>>,
+    services: Box<[Arc<Original<S>>]>,
 }
 
 impl<S: Clone> Version<S> {
-    pub(crate) fn new(view: Arc<View>, services: Box<[S]>) -> Self {
-        let services = Mutex::new(services);
+    pub(crate) fn new(view: Arc<View>, services: Box<[Arc<Original<S>>]>) -> Self {
         Self { view, services }
     }
 
     pub(crate) fn services(&self) -> Vec<S> {
-        unpoisoned(self.services.lock()).to_vec()
+        self.services.iter().map(|one| one.cloned()).collect()
     }
 
     /// The service of one endpoint, by its place.
     pub(crate) fn service(&self, index: usize) -> S {
-        unpoisoned(self.services.lock())[index].clone()
+        self.services[index].cloned()
     }
 }
 

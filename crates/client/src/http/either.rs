@@ -5,14 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use http::Request;
-use http_body::Body;
 
 use super::connecting::Offer;
 use super::error::HttpError;
 use super::one::{self, Answered};
 use super::two;
-use super::{Target, Version};
-use crate::error::BoxError;
+use super::{RequestBody, Target, Version};
 use crate::long::Boxed;
 
 /// The connections to an endpoint, of the version that it spoke last.
@@ -62,9 +60,7 @@ impl<B> Either<B> {
 /// Sends a request as the endpoint speaks; if that is not known, it is asked first.
 pub(super) fn call<B>(either: &Arc<Either<B>>, request: Request<B>) -> Boxed<Answered<B>>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     match either.spoken() {
         Some(version) => Box::pin(known(Arc::clone(either), request, version)),
@@ -75,9 +71,7 @@ where
 /// Sends a request to an endpoint that speaks this, or did when it was asked.
 async fn known<B>(either: Arc<Either<B>>, request: Request<B>, version: Version) -> Answered<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     let answered = send(&either, request, version).await;
     let Err(mut error) = answered else {
@@ -100,9 +94,7 @@ where
 
 async fn ask_first<B>(either: Arc<Either<B>>, request: Request<B>) -> Answered<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     match either.ask().await {
         Ok(version) => send(&either, request, version).await,
@@ -112,9 +104,7 @@ where
 
 fn send<B>(either: &Either<B>, request: Request<B>, version: Version) -> Boxed<Answered<B>>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     match version {
         Version::One => one::call(&either.one, request),
@@ -124,9 +114,7 @@ where
 
 impl<B> Either<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     /// Opens a connection on which it may speak either, and keeps that.
     async fn ask(&self) -> io::Result<Version> {

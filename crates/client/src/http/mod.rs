@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use evenkeel_core::Endpoint;
+use evenkeel_core::{Endpoint, Nanos};
 use http::header::{HOST, HeaderValue};
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
@@ -55,7 +55,7 @@ pub use tls::{BadServerName, Tls};
 #[derive(Clone, Debug)]
 struct Options {
     connect_timeout: Duration,
-    idle_timeout: Duration,
+    idle_timeout: Nanos,
     idle_max: usize,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
@@ -127,7 +127,7 @@ impl<B> HttpConnect<B> {
     fn new(offer: Offer) -> Self {
         let options = Options {
             connect_timeout: Duration::from_secs(1),
-            idle_timeout: Duration::from_secs(30),
+            idle_timeout: Nanos::from_secs(30),
             idle_max: 256,
             #[cfg(feature = "tls")]
             tls: None,
@@ -149,7 +149,7 @@ impl<B> HttpConnect<B> {
     /// For a connection of HTTP/1.1 without a call; 30 s by default. Should be less than what endpoints allow.
     #[must_use]
     pub fn idle_timeout(mut self, most: Duration) -> Self {
-        self.options.idle_timeout = most;
+        self.options.idle_timeout = most.into();
         self
     }
 
@@ -163,9 +163,7 @@ impl<B> HttpConnect<B> {
 
 impl<B> Connect for HttpConnect<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     type Service = HttpEndpoint<B>;
 
@@ -245,9 +243,7 @@ impl<B> fmt::Debug for HttpEndpoint<B> {
 
 impl<B> Service<Request<B>> for HttpEndpoint<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     type Response = Response<PooledBody<B>>;
     type Error = HttpError<B>;
@@ -358,3 +354,8 @@ impl Prepared {
         request
     }
 }
+
+/// A body that a request may have here: its data and errors may go to another thread. Nothing implements it by hand.
+pub trait RequestBody: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static {}
+
+impl<B> RequestBody for B where B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static {}

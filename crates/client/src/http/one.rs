@@ -10,19 +10,18 @@ use std::task::{Context, Poll, ready};
 
 use evenkeel_core::{Nanos, unpoisoned};
 use http::{Request, Response};
-use http_body::Body;
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use pin_project_lite::pin_project;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::connecting::{Offer, Stream};
 use super::error::HttpError;
 use super::pooled::PooledBody;
-use super::{Prepared, Target};
+use super::{Prepared, RequestBody, Target};
 use crate::clock;
-use crate::error::BoxError;
 use crate::long::Boxed;
 
 /// The connections to an endpoint that carry no call.
@@ -55,7 +54,7 @@ impl<B> Pool<B> {
 
     /// The connection that was used last, if it is still open and has not idled too long.
     fn take(&self) -> Option<SendRequest<B>> {
-        let oldest = clock::now().since(Nanos::from(self.target.options.idle_timeout));
+        let oldest = clock::of_call().since(self.target.options.idle_timeout);
         let mut idle = self.idle();
         while let Some(last) = idle.pop_back() {
             if last.since < oldest {
@@ -76,7 +75,7 @@ impl<B> Pool<B> {
             return;
         }
         let since = clock::now();
-        let oldest = since.since(Nanos::from(self.target.options.idle_timeout));
+        let oldest = since.since(self.target.options.idle_timeout);
         let mut idle = self.idle();
         let is_stale = idle.front().is_some_and(|first| first.since < oldest);
         if is_stale || idle.len() >= self.target.options.idle_max {
@@ -100,9 +99,7 @@ pub(super) type Answered<B> = Result<Response<PooledBody<B>>, HttpError<B>>;
 /// Sends a request on a kept connection, or on a new one.
 pub(super) fn call<B>(pool: &Arc<Pool<B>>, mut request: Request<B>) -> Boxed<Answered<B>>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     let prepared = pool.target.prepare_one(&mut request);
     let pool = Arc::clone(pool);
@@ -135,9 +132,7 @@ pin_project! {
 
 impl<B, F> Future for Sending<B, F>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
     F: Future<Output = Result<Response<Incoming>, TrySendError<Request<B>>>>,
 {
     type Output = Answered<B>;
@@ -173,9 +168,7 @@ async fn send<B>(
     mut kept: Option<SendRequest<B>>,
 ) -> Answered<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     loop {
         let candidate = kept.take().or_else(|| pool.take());
@@ -205,20 +198,29 @@ where
 
 async fn connect<B>(target: &Target) -> io::Result<SendRequest<B>>
 where
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     let (stream, _) = target.dial(Offer::One).await?;
     begin(stream).await
 }
 
-/// Begins to speak on a new connection.
+/// Begins to speak on a new connection. Of each kind by itself, so that reading and writing ask for no kind.
 pub(super) async fn begin<B>(stream: Stream) -> io::Result<SendRequest<B>>
 where
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
+{
+    match stream {
+        Stream::Tcp(stream) => shake(stream).await,
+        Stream::Unix(stream) => shake(stream).await,
+        #[cfg(feature = "tls")]
+        Stream::Secured(stream) => shake(stream).await,
+    }
+}
+
+async fn shake<B, T>(stream: T) -> io::Result<SendRequest<B>>
+where
+    B: RequestBody,
+    T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let shaken = handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = shaken.map_err(io::Error::other)?;

@@ -8,15 +8,13 @@ use std::time::Duration;
 
 use evenkeel_core::unpoisoned;
 use http::{Request, Response};
-use http_body::Body;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
-use super::Target;
 use super::connecting::{Offer, Stream};
 use super::error::HttpError;
 use super::pooled::PooledBody;
-use crate::error::BoxError;
+use super::{RequestBody, Target};
 
 /// How often a connection is asked whether it lives, while calls are on it, and how long it may take to say so.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
@@ -63,9 +61,7 @@ pub(super) async fn call<B>(
     mut request: Request<B>,
 ) -> Result<Response<PooledBody<B>>, HttpError<B>>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     let prepared = shared.target.prepare_two(&mut request);
     let mut is_new = false;
@@ -109,9 +105,7 @@ impl<B> Shared<B> {
 
 async fn connect<B>(shared: &Shared<B>) -> io::Result<SendRequest<B>>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     let _alone = shared.connecting.lock().await;
     if let Some(made) = shared.open() {
@@ -123,9 +117,7 @@ where
 
 impl<B> Shared<B>
 where
-    B: Body + Send + 'static + Unpin,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
+    B: RequestBody,
 {
     /// Begins to speak on a new connection, which is the one from now on.
     pub(super) async fn begin(&self, stream: Stream) -> io::Result<SendRequest<B>> {

@@ -1,5 +1,6 @@
 //! What is kept of a request of HTTP until it is certain that it need not be sent again.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use http::header::{HeaderName, HeaderValue};
@@ -16,24 +17,24 @@ const ROOM: usize = 256;
 pub struct KeptRequest<B> {
     method: Method,
     version: Version,
-    text: Vec<u8>,
+    text: Text,
     extensions: Extensions,
     body: B,
 }
 
 impl<B> KeptRequest<B> {
     pub(super) fn new(request: &Request<B>, body: B) -> Self {
-        let mut text = Vec::with_capacity(ROOM);
+        let mut text = Text::new();
         let uri = request.uri();
         let scheme = uri.scheme_str().unwrap_or_default();
         let authority = uri.authority().map_or("", Authority::as_str);
         let path = uri.path_and_query().map_or("", PathAndQuery::as_str);
         for part in [scheme, authority, path] {
-            put(&mut text, part.as_bytes(), false);
+            text.put(part.as_bytes(), false);
         }
         for (name, value) in request.headers() {
-            put(&mut text, name.as_str().as_bytes(), false);
-            put(&mut text, value.as_bytes(), value.is_sensitive());
+            text.put(name.as_str().as_bytes(), false);
+            text.put(value.as_bytes(), value.is_sensitive());
         }
         Self {
             method: request.method().clone(),
@@ -50,7 +51,7 @@ impl<B> KeptRequest<B> {
 
     /// The request, with a body like the one that it had.
     pub(super) fn again(&self, body: B) -> Option<Request<B>> {
-        let mut rest = &*self.text;
+        let mut rest = &*self.text.0;
         let mut parts = Uri::default().into_parts();
         parts.scheme = parsed::<Scheme>(take(&mut rest)?.0)?;
         parts.authority = parsed::<Authority>(take(&mut rest)?.0)?;
@@ -73,15 +74,50 @@ impl<B> KeptRequest<B> {
     }
 }
 
-/// Appends a part with its length, and a mark in the lowest bit of that.
-#[inline]
-fn put(text: &mut Vec<u8>, part: &[u8], mark: bool) {
-    let length = (part.len() as u64) << 1 | u64::from(mark);
-    text.extend_from_slice(&length.to_le_bytes());
-    text.extend_from_slice(part);
+/// Parts of a request, in room that is used again: nearly every call needs some, for as long as it takes.
+struct Text(Vec<u8>);
+
+/// How much room a thread has ready for calls that begin, at most.
+const SPARE_MAX: usize = 32;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes what [`put`] has appended.
+impl Text {
+    fn new() -> Self {
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
+        let spare = spare.ok().flatten();
+        Self(spare.unwrap_or_else(|| Vec::with_capacity(ROOM)))
+    }
+
+    /// Appends a part with its length, and a mark in the lowest bit of that.
+    #[inline]
+    fn put(&mut self, part: &[u8], mark: bool) {
+        let length = (part.len() as u64) << 1 | u64::from(mark);
+        self.0.extend_from_slice(&length.to_le_bytes());
+        self.0.extend_from_slice(part);
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        let mut room = std::mem::take(&mut self.0);
+        // What had to grow is not kept for those that are small.
+        if room.capacity() != ROOM {
+            return;
+        }
+        room.clear();
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARE_MAX {
+                spare.push(room);
+            }
+        });
+    }
+}
+
+/// Takes what [`Text::put`] has appended.
 fn take<'t>(text: &mut &'t [u8]) -> Option<(&'t [u8], bool)> {
     let (length, rest) = text.split_first_chunk()?;
     let length = u64::from_le_bytes(*length);

@@ -2,6 +2,7 @@
 
 mod adaptors;
 mod balance;
+mod callbacks;
 mod cancellation;
 mod checks;
 mod endpoints;
