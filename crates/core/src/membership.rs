@@ -434,3 +434,6 @@ impl Membership {
         assemble(self)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -70,6 +70,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_inserted_deleted_replaced_or_swapped_counts_one() {
+        let distances = [
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "xabc", 1),
+            ("abc", "ac", 1),
+            ("abc", "axc", 1),
+            ("abc", "bac", 1),
+            ("abcd", "badc", 2),
+            ("abcdef", "ghijkl", 6),
+        ];
+        for (a, b, expected) in distances {
+            assert_eq!(
+                (distance(a, b), distance(b, a)),
+                (expected, expected),
+                "{a} {b}"
+            );
+        }
+    }
+
+    #[test]
     fn a_slip_finds_its_name_and_nonsense_finds_none() {
         let names = ["retry", "timeout", "least_request"];
         assert_eq!(nearest("retyr", names), Some("retry"));

@@ -356,3 +356,32 @@ fn a_learned_cap_is_kept_below_a_configured_one() {
     members.set_first_cap(None);
     assert_eq!(members.snapshot().capacity(1), None);
 }
+
+/// Whatever chooses: a slot whose last request failed just now counts as taken where requests can wait, so that an
+/// endpoint that fails at once is not given the next one.
+#[test]
+fn no_strategy_sends_to_who_has_just_failed_where_requests_can_wait() {
+    for strategy in registry::STRATEGIES {
+        for waits in [true, false] {
+            let built = registry::build(strategy.name, &[]).expect("registered");
+            let mut members = Membership::new("web", built);
+            members.upsert(Endpoint::new("a", "10.0.0.1:80").with_capacity(1));
+            let policy = QueuePolicy {
+                size: 8,
+                timeout: Nanos::from_secs(1),
+            };
+            members.set_waiting_room(waits.then(|| Arc::new(WaitingRoom::new(policy))));
+            let snapshot = members.snapshot();
+            let (mut picker, ctx) = (picker(0), PickContext::at(NOW).with_key(7));
+            let lease = picker.pick(&snapshot, &ctx).expect("it is free");
+            lease.finish(Outcome::Failure, NOW);
+            let next = picker.pick(&snapshot, &ctx).map(|lease| lease.index());
+            let expected = if waits {
+                Err(NoEndpoint::AllFull)
+            } else {
+                Ok(0)
+            };
+            assert_eq!(next, expected, "{}", strategy.name);
+        }
+    }
+}

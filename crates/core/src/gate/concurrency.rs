@@ -211,6 +211,34 @@ mod tests {
         );
     }
 
+    /// Of ten windows the mean; then each new one is a 300th of it.
+    #[test]
+    fn what_is_usual_is_a_mean_and_then_moves_slowly() {
+        let mut long = LongLatency::default();
+        let means = [10.0, 20.0, 30.0].map(|short| long.add(short));
+        assert_eq!(means, [10.0, 15.0, 20.0]);
+        for _ in 3..10 {
+            long.add(20.0);
+        }
+        let moved = long.add(20.0 + 601.0);
+        assert!((moved - 22.0).abs() < 1e-9, "{moved}");
+        // Eleven are more than twice five, so a twentieth is forgotten; ten are not.
+        let mut bad = LongLatency {
+            value: 11.0,
+            windows: 10,
+        };
+        let fallen = bad.add(5.0);
+        assert!(
+            (fallen - 0.95 * (11.0 - 6.0 * 2.0 / 601.0)).abs() < 1e-9,
+            "{fallen}"
+        );
+        let mut good = LongLatency {
+            value: 10.0,
+            windows: 10,
+        };
+        assert!(good.add(5.0) > 9.9);
+    }
+
     fn window(limit: &mut LearnedLimit, second: u64, latency_ms: u64, in_flight: u32) -> u32 {
         for _ in 0..SAMPLES {
             let samples = Samples::of(Nanos::from_millis(latency_ms), in_flight);

@@ -358,4 +358,41 @@ mod tests {
         active.probed(true, &policy, now);
         assert_eq!(active.pace(&policy, now), policy.fast_interval);
     }
+
+    #[test]
+    fn who_comes_and_goes_is_held_out_and_in_the_end_damped() {
+        let policy = ActivePolicy {
+            fall: 1,
+            rise: 1,
+            ..ActivePolicy::default()
+        };
+        let (mut active, at) = (Active::new(Initial::Healthy), Nanos::from_secs);
+        active.probed(false, &policy, at(0));
+        assert_eq!(active.held(at(0)), None, "the first time is free");
+        active.probed(true, &policy, at(1));
+        active.probed(false, &policy, at(2));
+        assert_eq!(
+            (active.held(at(2)), active.is_damped(at(2))),
+            (Some(at(62)), false)
+        );
+        active.probed(true, &policy, at(61));
+        assert_eq!(active.health(), Health::Unhealthy, "it is held out");
+        let free = ActivePolicy {
+            hold_down: Nanos(0),
+            ..policy
+        };
+        let mut active = Active::new(Initial::Healthy);
+        for second in 0..4 {
+            active.probed(true, &free, at(second));
+            active.probed(false, &free, at(second));
+        }
+        assert!(active.is_damped(at(4)) && active.held(at(4)).is_some());
+        let until = active.held(at(4)).expect("damped");
+        active.probed(true, &free, until);
+        assert_eq!(
+            (active.health(), active.is_damped(until)),
+            (Health::Healthy, false)
+        );
+        assert_eq!(active.held(until), None);
+    }
 }

@@ -152,3 +152,58 @@ impl ProbeSchedule {
         self.due.insert((at, Arc::clone(id)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A schedule where so many endpoints are due at once.
+    fn due(count: usize) -> ProbeSchedule {
+        let mut schedule = ProbeSchedule::new(1);
+        for at in 0..count {
+            schedule.hurry(&Arc::from(format!("e{at}")), Nanos(0));
+        }
+        schedule
+    }
+
+    #[test]
+    fn an_eighth_may_be_under_way_but_256_at_least() {
+        for (count, most) in [(100, 100), (300, 256), (4_000, 500)] {
+            let mut schedule = due(count);
+            let begun = std::iter::from_fn(|| schedule.begin(Nanos(0))).count();
+            assert_eq!((begun, schedule.under_way()), (most, most), "{count}");
+            assert_eq!(schedule.next(), None, "nothing may be begun");
+        }
+    }
+
+    #[test]
+    fn it_knows_who_is_here() {
+        let mut schedule = due(2);
+        assert!(schedule.contains("e1") && !schedule.contains("e2"));
+        schedule.remove("e1");
+        assert!(!schedule.contains("e1"));
+    }
+
+    /// The jitter is a tenth either way, and all of it is used.
+    #[test]
+    fn the_rhythm_is_kept_but_for_a_tenth() {
+        let (mut schedule, pace) = (due(1), Nanos::from_millis(1_000));
+        let mut gaps = Vec::new();
+        let mut now = Nanos(0);
+        for _ in 0..200 {
+            let id = schedule.begin(now).expect("it is due");
+            assert!(schedule.done(&id, now, pace, now));
+            let next = schedule.next().expect("it goes on");
+            gaps.push(next.since(now).as_millis());
+            now = next;
+        }
+        let (least, most) = (gaps.iter().min(), gaps.iter().max());
+        let (least, most) = (*least.expect("many"), *most.expect("many"));
+        assert!(
+            (900..910).contains(&least) && (1_090..=1_100).contains(&most),
+            "{least} {most}"
+        );
+        let mean = now.as_millis() / 200;
+        assert!((980..1_020).contains(&mean), "{mean}");
+    }
+}

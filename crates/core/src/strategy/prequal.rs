@@ -180,3 +180,38 @@ impl PoolTable {
         pool
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::registry;
+    use crate::{Endpoint, LoadReport, Membership, Nanos, PickContext, Picker, PickerSeed};
+
+    /// With probes only reports count, and those of a second ago no more.
+    #[test]
+    fn old_reports_are_not_gone_by() {
+        let path = ("probe_path".to_owned(), Value::Text("/load".to_owned()));
+        let strategy = registry::build("prequal", &[path]).expect("a path");
+        let mut members = Membership::new("web", strategy);
+        for id in ["a", "b"] {
+            members.upsert(Endpoint::new(id, "10.0.0.1:80"));
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let told = Nanos::from_secs(100);
+        for (candidate, ms) in snapshot.candidates().iter().zip([90, 10]) {
+            let said = LoadReport {
+                in_flight: 1,
+                latency: Some(Nanos::from_millis(ms)),
+            };
+            picker.report(&snapshot, candidate.serial(), said, told);
+        }
+        let mut pick = |ms| {
+            let at = PickContext::at(told + Nanos::from_millis(ms));
+            let lease = picker.pick(&snapshot, &at).expect("two are open");
+            (lease.index(), lease.fallback())
+        };
+        assert_eq!(pick(1_000), (1, None), "the faster");
+        assert_eq!(pick(1_001).1, Some(Fallback::NoReports));
+    }
+}
