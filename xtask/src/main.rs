@@ -1,4 +1,5 @@
-//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `release`, `soak`, `bench`.
+//! The repository's own commands: `cargo xtask test`, `tidy`, `demo`, `install`, `release`, `soak`,
+//! `mutants`, `bench`.
 //!
 //! They are a crate and not shell scripts so that they run the same on every machine that can
 //! build the product, and so that the style rules can have tests of their own.
@@ -10,6 +11,7 @@ mod fleet;
 mod fresh;
 mod install;
 mod msrv;
+mod mutants;
 mod outside;
 mod process;
 mod release;
@@ -43,6 +45,8 @@ enum Command {
     Release(release::Arguments),
     /// Loads a gateway for long, with clients that leave, endpoints that die, and reloads
     Soak(soak::Arguments),
+    /// Changes the core, one thing at a time, and looks whether a test notices
+    Mutants(mutants::Arguments),
     /// Measures, always beside the rivals and in the same run
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
         Command::Install => install::run(),
         Command::Release(arguments) => release::run(&arguments),
         Command::Soak(arguments) => soak::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Bench(bench) => bench::run(&bench),
     };
     match outcome {

@@ -152,6 +152,7 @@ mod tests {
         );
         let odd = Watermarks::new(0.57, 0.5).expect("in order");
         assert_eq!(odd.levels(100).stop, 57);
+        assert_eq!((odd.stop(), odd.resume()), (0.57, 0.5));
     }
 
     proptest! {

@@ -364,3 +364,35 @@ fn lease(
     let state = snapshot.candidates()[index as usize].state();
     Lease::held(state, &snapshot.terms, now, index, fallback, seed.picker)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pick::receipt::Compared;
+    use crate::strategy::registry;
+    use crate::{Endpoint, Membership};
+
+    #[test]
+    fn a_receipt_knows_who_won_and_the_closest_rival() {
+        let strategy = registry::build("least_request", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        for id in ["a", "b", "c"] {
+            members.upsert(Endpoint::new(id, "10.0.0.1:80"));
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let at = PickContext::at(Nanos(0));
+        let mut held = Vec::new();
+        for busy in [1, 2, 2] {
+            let mut ctx = at.clone();
+            ctx.affinity = Some(snapshot.candidates()[busy].serial());
+            held.push(picker.pick(&snapshot, &ctx).expect("it is open"));
+        }
+        let mut receipt = Receipt::default();
+        let lease = picker.pick_traced(&snapshot, &at, &mut receipt);
+        assert_eq!(lease.expect("they are open").index(), 0);
+        let index = |compared: Option<&Compared>| compared.map(|compared| compared.index);
+        let both = (index(receipt.winner()), index(receipt.runner_up()));
+        assert_eq!(both, (Some(0), Some(1)));
+    }
+}
