@@ -9,7 +9,7 @@ use evenkeel_core::health::{
 use evenkeel_core::strategy::registry;
 use evenkeel_core::{
     Endpoint, Fallback, Membership, Nanos, NoEndpoint, PanicThreshold, PickContext, Picker,
-    PickerSeed,
+    PickerSeed, Standing,
 };
 use sick::{cluster, id};
 
@@ -167,4 +167,55 @@ fn c15_the_only_endpoint_stays() {
         "{told:?}"
     );
     assert_eq!(ejected(&health, 1), 0);
+}
+
+/// What is held of each endpoint is how it stands in the next snapshot, and that is said once.
+#[test]
+fn an_endpoint_stands_as_its_health_is() {
+    let strategy = registry::build("round_robin", &[]).expect("registered");
+    let mut members = Membership::new("web", strategy);
+    for number in 0..3 {
+        members.upsert(Endpoint::new(id(number), format!("127.0.0.1:{number}")));
+    }
+    let active = ActivePolicy {
+        fall: 1,
+        rise: 1,
+        hold_down: Nanos(0),
+        ..ActivePolicy::default()
+    };
+    let policy = HealthPolicy {
+        active: Some(active),
+        ..HealthPolicy::default()
+    };
+    let groups = members.snapshot();
+    assert!(groups.groups().iter().all(|group| !group.is_in_panic()));
+    let mut health = cluster(policy, 3);
+    let at_first = health.verdict(&id(0)).expect("listed");
+    assert_eq!((at_first.health, &*at_first.reason), (Health::Healthy, ""));
+    let now = Nanos::from_secs(1);
+    let probe = |health: &mut ClusterHealth, number, passed| {
+        let seen = String::new();
+        let _ = health.probed(&id(number), &ProbeResult { passed, seen }, now);
+    };
+    probe(&mut health, 0, true);
+    probe(&mut health, 1, false);
+    for _ in 0..4 {
+        probe(&mut health, 2, true);
+        probe(&mut health, 2, false);
+    }
+    assert!(health.apply(&mut members, now));
+    assert!(
+        !health.apply(&mut members, now),
+        "nothing is other than it was"
+    );
+    let snapshot = members.snapshot();
+    let standings = [0, 1, 2].map(|at| snapshot.standing(at));
+    assert_eq!(
+        standings,
+        [Standing::Ready, Standing::Unhealthy, Standing::Damped]
+    );
+    // The damped one is let go without another check, and somebody has to look then.
+    let until = health.verdict(&id(2)).expect("listed").until;
+    assert!(until.is_some_and(|until| until > now));
+    assert_eq!(health.next_tick(now), until);
 }

@@ -366,7 +366,7 @@ mod tests {
         // Ten seconds later nobody knows any more.
         while next(&mut line).is_some() {}
         for _ in 0..200 {
-            come(&mut line, 11_000, Sheddable).expect("no pace any more");
+            come(&mut line, 10_200, Sheddable).expect("no pace any more");
         }
     }
 

@@ -187,4 +187,61 @@ mod tests {
         assert!(!none.allow(FailurePoint::Silent, unsent));
         assert!(!none.allow(FailurePoint::Connect, unsent));
     }
+
+    /// Rows are points, columns requests: idempotent, not so but unsent, neither; and one whose body is gone.
+    #[test]
+    fn what_does_harm_twice_is_repeated_only_where_it_never_arrived() {
+        use FailurePoint::{Begun, Broken, Connect, Late, Silent, Status};
+        let of = |idempotent, unsent, whole| Repeatable {
+            idempotent,
+            unsent,
+            whole,
+        };
+        let requests = [
+            of(true, false, true),
+            of(false, true, true),
+            of(false, false, true),
+            of(true, true, false),
+        ];
+        let rules = RetryRules {
+            timeout: true,
+            ..RetryRules::default()
+        };
+        for (point, expected) in [
+            (Connect, [true, true, true, false]),
+            (Silent, [true, true, false, false]),
+            (Late, [true, false, false, false]),
+            (Status, [true, false, false, false]),
+            (Broken, [false; 4]),
+            (Begun, [false; 4]),
+        ] {
+            let allowed = requests.map(|what| rules.allow(point, what));
+            assert_eq!(allowed, expected, "{point:?}");
+        }
+        let by_default = RetryRules::default();
+        assert!(!by_default.allow(Late, requests[0]), "not after a timeout");
+        let no_reset = RetryRules {
+            reset: false,
+            ..by_default
+        };
+        assert!(!no_reset.allow(Silent, requests[0]));
+        assert!(
+            no_reset.allow(Silent, requests[1]),
+            "as if it had not connected"
+        );
+        let replaced = requests.map(Repeatable::may_be_replaced);
+        assert_eq!(replaced, [true, true, false, false]);
+    }
+
+    #[test]
+    fn from_500_on_it_is_a_failure_and_what_is_listed_too() {
+        let rules = RetryRules {
+            statuses: vec![429..=429, 502..=504],
+            ..RetryRules::default()
+        };
+        let listed = [428, 429, 430, 501, 502, 504, 505].map(|status| rules.lists(status));
+        assert_eq!(listed, [false, true, false, false, true, true, false]);
+        let failures = [200, 428, 429, 499, 500, 503, 599].map(|status| rules.is_failure(status));
+        assert_eq!(failures, [false, false, true, false, true, true, true]);
+    }
 }

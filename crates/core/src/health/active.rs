@@ -395,4 +395,46 @@ mod tests {
         );
         assert_eq!(active.held(until), None);
     }
+
+    #[test]
+    fn what_was_seen_and_what_will_end_it_is_said() {
+        let policy = ActivePolicy::default();
+        let mut active = Active::new(Initial::ProbeFirst);
+        let (now, seen) = (Nanos::from_secs(1), "status 503");
+        let mut said = |result: &str| {
+            for result in result.bytes() {
+                active.probed(result == b'+', &policy, now);
+            }
+            active.evidence(&policy, seen, now)
+        };
+        assert_eq!(
+            said(""),
+            "not checked yet, takes requests once it has passed a check"
+        );
+        assert_eq!(
+            said("-"),
+            "has passed no check (status 503), takes requests once it has"
+        );
+        assert_eq!(said("+"), "1 check in a row passed");
+        assert_eq!(said("+"), "2 checks in a row passed");
+        assert_eq!(
+            said("--"),
+            "2 checks failed (status 503), removed when 3 in a row do"
+        );
+        assert_eq!(
+            said("-"),
+            "3 checks in a row failed (status 503), returns after 2 good ones"
+        );
+        assert_eq!(said("+"), "1 check of 2 needed passed");
+        let again = "3 checks in a row failed (status 503), returns after 2 good ones, in 60 s at the earliest";
+        assert_eq!(said("+---"), again);
+        let held = "2 checks passed, but it was removed 2 times in ten minutes and is held out";
+        assert_eq!(said("++"), held);
+    }
+
+    #[test]
+    fn spans_are_said_in_whole_units_and_never_too_short() {
+        let said = [0, 250, 999, 1_000, 1_001, 60_000].map(|ms| span(Nanos::from_millis(ms)));
+        assert_eq!(said, ["0 ms", "250 ms", "999 ms", "1 s", "2 s", "60 s"]);
+    }
 }

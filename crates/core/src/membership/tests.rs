@@ -159,3 +159,24 @@ fn generations_go_on_from_those_before() {
     members.continue_from(3);
     assert_eq!(members.snapshot().generation(), 9);
 }
+
+#[test]
+fn who_comes_back_while_its_requests_last_has_its_record() {
+    let mut members = members("least_request");
+    let serial = |members: &Membership| members.members["b"].state.serial();
+    let before = serial(&members);
+    let in_use = Arc::clone(&members.members["b"].state);
+    assert!(in_use.in_flight().acquire(9));
+    members.remove("b").expect("known");
+    // Generations go by meanwhile.
+    let _ = (members.snapshot(), members.snapshot());
+    members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+    assert_eq!(serial(&members), before);
+    assert_eq!(members.members["b"].state.in_flight().count(), 1);
+    members.remove("b").expect("known");
+    drop(in_use);
+    let _ = members.snapshot();
+    assert!(members.departed.is_empty());
+    members.upsert(Endpoint::new("b", "10.0.0.2:80"));
+    assert_ne!(serial(&members), before);
+}
