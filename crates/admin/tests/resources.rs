@@ -13,10 +13,9 @@ async fn a_cluster_is_told_whole() {
     let web = host.get("/api/v1/clusters/web").await.json();
     assert_eq!(clusters[0], web);
     assert_eq!(web["name"], "web");
-    let params = json!({"choices": 2, "scan": 16});
     assert_eq!(
         web["strategy"],
-        json!({"name": "least_request", "params": params})
+        json!({"name": "least_request", "choices": 2, "scan": 16})
     );
     assert_eq!(web["panic"], false);
     assert_eq!(web["overrides"], json!([]));
@@ -55,6 +54,8 @@ async fn endpoints_come_change_and_go() {
     let path = added.header("location").to_owned();
     assert_eq!(path, "/api/v1/clusters/idle/endpoints/pod%2F%C3%BC%201");
 
+    assert_eq!(host.get(&path).await.json(), added.json());
+
     let changed = host.call("PATCH", &path, r#"{"weight": 0}"#).await.json();
     assert_eq!(
         (&changed["state"], &changed["weight"]),
@@ -89,6 +90,7 @@ async fn endpoints_come_change_and_go() {
 
     assert_eq!(host.send("DELETE", &path, &[], b"").await.status, 204);
     host.send("DELETE", &path, &[], b"").await.problem(404);
+    host.get(&path).await.problem(404);
     assert_eq!(host.get(all).await.json(), json!([]));
 }
 
@@ -104,14 +106,17 @@ async fn a_strategy_is_replaced() {
         )
         .await;
     assert_eq!(answer.status, 200);
-    let wanted = json!({"name": "least_request", "params": {"choices": 3, "scan": 16}});
+    let wanted = json!({"name": "least_request", "choices": 3, "scan": 16});
     assert_eq!(answer.json(), wanted);
     assert_eq!(
         host.get("/api/v1/clusters/web").await.json()["strategy"],
         wanted
     );
     let answer = host.call("PUT", path, r#"{"name": "round_robin"}"#).await;
-    assert_eq!(answer.json(), json!({"name": "round_robin", "params": {}}));
+    assert_eq!(answer.json(), json!({"name": "round_robin"}));
+    // What was told can be sent back.
+    let back = host.call("PUT", path, &wanted.to_string()).await;
+    assert_eq!(back.json(), wanted);
 }
 
 #[tokio::test]

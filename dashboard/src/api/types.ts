@@ -57,9 +57,10 @@ export interface Endpoint {
   latency_ms: Latency;
 }
 
+/** A strategy with its parameters beside its name. */
 export interface Strategy {
   name: string;
-  params: Record<string, unknown>;
+  [param: string]: unknown;
 }
 
 export interface Cluster {

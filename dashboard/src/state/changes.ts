@@ -73,7 +73,7 @@ export async function removeEndpoint(cluster: string, endpoint: Endpoint): Promi
 }
 
 export async function setStrategy(cluster: string, before: Strategy, after: Strategy): Promise<void> {
-  const put = (one: Strategy) => call("PUT", `${inCluster(cluster)}/strategy`, { name: one.name, ...one.params });
+  const put = (one: Strategy) => call("PUT", `${inCluster(cluster)}/strategy`, one);
   await put(after);
   await done(`${cluster} chooses by ${after.name}, before by ${before.name}`, () => put(before));
 }

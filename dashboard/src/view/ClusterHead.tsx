@@ -7,7 +7,7 @@ import { cluster } from "../state/live";
 export function ClusterHead() {
   const now = cluster.value;
   if (!now) return null;
-  const params = Object.entries(details.value?.strategy.params ?? {});
+  const params = Object.entries(details.value?.strategy ?? {}).filter(([name]) => name !== "name");
   return (
     <div class="head">
       <h1>{now.name}</h1>

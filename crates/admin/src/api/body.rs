@@ -4,11 +4,17 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, HeaderName, ORIGIN};
 use serde_json::Value;
 
 use super::unique_json;
 use crate::problem::Problem;
+
+/// What `curl -d` and many a library declare when nobody told them what the body is.
+const UNASKED: &str = "application/x-www-form-urlencoded";
+
+/// What browsers send with each call that changes something, and pages cannot take away.
+const BROWSER: [HeaderName; 2] = [ORIGIN, HeaderName::from_static("sec-fetch-site")];
 
 /// A body that is JSON.
 pub(super) struct JsonBody(pub(super) Value);
@@ -16,10 +22,10 @@ pub(super) struct JsonBody(pub(super) Value);
 impl<S: Send + Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
 
-    /// Insists on the content type: a page in a browser cannot send it elsewhere without asking
-    /// first, so it cannot change a gateway that listens on the same host.
+    /// Insists on the content type where a browser sends it: a page cannot send that one elsewhere
+    /// without asking first, so it cannot change a gateway that listens on the same host.
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        if !is_json(&request) {
+        if !may_be_json(&request) {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "the body is not declared as JSON: send `content-type: application/json`",
@@ -54,11 +60,18 @@ impl<S: Send + Sync> FromRequest<S> for TextBody {
     }
 }
 
-fn is_json(request: &Request) -> bool {
+fn may_be_json(request: &Request) -> bool {
     let declared = request.headers().get(CONTENT_TYPE);
     let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("");
     let kind = declared.split(';').next().unwrap_or("").trim();
-    kind.eq_ignore_ascii_case("application/json")
+    if kind.eq_ignore_ascii_case("application/json") {
+        return true;
+    }
+    let undeclared = kind.is_empty() || kind.eq_ignore_ascii_case(UNASKED);
+    undeclared
+        && !BROWSER
+            .iter()
+            .any(|field| request.headers().contains_key(field))
 }
 
 fn unread(rejection: BytesRejection) -> Problem {

@@ -124,6 +124,15 @@ pub(super) const CALLS: &[Call] = &[
         ..READ
     },
     Call {
+        path: "/clusters/{cluster}/endpoints/{endpoint}",
+        id: "getEndpoint",
+        summary: "One endpoint",
+        answer: Answer::Json(200, "Endpoint"),
+        problems: &[NO_ENDPOINT],
+        serve: |_| get(endpoints::show),
+        ..READ
+    },
+    Call {
         method: Method::Patch,
         path: "/clusters/{cluster}/endpoints/{endpoint}",
         id: "changeEndpoint",

@@ -51,6 +51,13 @@ pub(super) async fn add(
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(view)).into_response())
 }
 
+/// `GET /clusters/{cluster}/endpoints/{endpoint}`
+pub(super) async fn show(named: NamedEndpoint) -> Result<Json<EndpointView>, Problem> {
+    let report = named.cluster.endpoint(&named.id);
+    let report = report.ok_or_else(|| named.missing())?;
+    Ok(Json(EndpointView::from(&report)))
+}
+
 /// `PATCH /clusters/{cluster}/endpoints/{endpoint}`
 pub(super) async fn change(
     State(control): State<Control>,

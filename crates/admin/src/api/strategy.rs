@@ -12,10 +12,11 @@ use super::body::JsonBody;
 use super::named::NamedCluster;
 use crate::problem::Problem;
 
-/// A strategy with the parameters in force.
+/// A strategy with the parameters in force, in the form in which it is set.
 #[derive(Serialize)]
 pub(super) struct StrategyView {
     name: &'static str,
+    #[serde(flatten)]
     params: Map<String, Value>,
 }
 

@@ -95,9 +95,10 @@ fn print(cluster: &str, strategy: &Value, format: Format) -> Outcome {
     }
     let name = strategy.get("name").and_then(Value::as_str).unwrap_or("-");
     let mut line = format!("{cluster}: {name}");
-    let params = strategy.get("params").and_then(Value::as_object);
-    for (name, value) in params.into_iter().flatten() {
-        line.push_str(&format!(" {name}={value}"));
+    for (name, value) in strategy.as_object().into_iter().flatten() {
+        if name != "name" {
+            line.push_str(&format!(" {name}={value}"));
+        }
     }
     line.push('\n');
     output::print(&line)

@@ -9,7 +9,7 @@ import { Form } from "./Form";
 
 /** Gives the cluster another strategy, or this one other parameters. */
 export function StrategyForm() {
-  const before = details.value?.strategy ?? { name: "", params: {} };
+  const before = details.value?.strategy ?? { name: "" };
   const name = useSignal(before.name);
   // A signal for each parameter that was shown, so that going back and forth loses nothing.
   const texts = useRef(new Map<string, Signal<string>>());
@@ -19,7 +19,7 @@ export function StrategyForm() {
     const key = `${name.value} ${param}`;
     const known = texts.current.get(key);
     if (known) return known;
-    const given = name.value === before.name ? before.params[param] : undefined;
+    const given = name.value === before.name ? before[param] : undefined;
     const made = signal(given === undefined || given === null ? "" : String(given));
     texts.current.set(key, made);
     return made;
@@ -27,7 +27,7 @@ export function StrategyForm() {
   const submit = () => {
     const given = (chosen?.params ?? []).filter((one) => textOf(one.name).value);
     const params = Object.fromEntries(given.map((one) => [one.name, asValue(textOf(one.name).value)]));
-    return setStrategy(clusterName.value, before, { name: name.value, params });
+    return setStrategy(clusterName.value, before, { ...params, name: name.value });
   };
   return (
     <Form title={`How ${clusterName.value} chooses`} verb="Switch" submit={submit}>

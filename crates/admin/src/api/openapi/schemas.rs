@@ -251,10 +251,12 @@ fn endpoint_change(cluster: &Value) -> Value {
 }
 
 fn strategy() -> Value {
-    object(json!({
-        "name": text(),
-        "params": { "type": "object" },
-    }))
+    json!({
+        "type": "object",
+        "required": ["name"],
+        "properties": { "name": text() },
+        "additionalProperties": { "type": ["boolean", "number", "string"] },
+    })
 }
 
 fn strategy_info() -> Value {
