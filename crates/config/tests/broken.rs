@@ -51,6 +51,30 @@ fn a08_weights_that_are_no_whole_numbers_are_named() {
     });
 }
 
+#[test]
+fn checks_that_are_a_load_of_their_own_are_told_with_the_arithmetic() {
+    let fleet = |count: usize| {
+        let endpoints: Vec<String> = (0..count)
+            .map(|at| format!("\"10.0.0.1:{}\"", 9000 + at))
+            .collect();
+        let keys = format!("endpoints = [{}]\nhealth = {{}}", endpoints.join(", "));
+        let (_, report) = parse("f.toml", &cluster(&keys), &Environment::empty());
+        report
+            .diagnostics()
+            .iter()
+            .map(|one| one.message.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(fleet(39), [""; 0]);
+    let [said] = &fleet(40)[..] else {
+        panic!("one warning");
+    };
+    assert!(
+        said.contains("12 gateways x 40 endpoints probe 480 times a second"),
+        "{said}"
+    );
+}
+
 fn cluster(keys: &str) -> String {
     let listener = "[[listener]]\naddress = \"127.0.0.1:8080\"\ncluster = \"web\"";
     format!("{listener}\n[cluster.web]\n{keys}\n")

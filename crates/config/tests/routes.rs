@@ -162,6 +162,11 @@ const BROKEN: &[(&str, &[&str])] = &[
     ("cluster = \"web\"\nlabels_fallback = \"any\"", &[
         "6:1 warning: listener.route.labels_fallback has no effect without labels",
     ]),
+    ("redirect = {}\ncluster = \"canary\"\nmethods = []", &[
+        "6:1 error: the route has both cluster and redirect",
+        "6:11 error: there is no cluster \"canary\"",
+        "7:11 error: listener.route.methods is empty",
+    ]),
     ("redirect = {}\nlabels = { a = \"b\" }", &[
         "6:1 error: the route has both labels and redirect",
     ]),

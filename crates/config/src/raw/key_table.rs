@@ -102,7 +102,7 @@ pub(super) const KEYS: &[Key] = &[
     now("cluster.*.hash", Table, "", "What the strategies that choose by key take for one."),
     now("cluster.*.hash.key", KeySources, "[\"source_ip\"]", "Where the key comes from; the first one that is present is taken."),
     now("cluster.*.hash.missing", Word(&["random", "error"], &[]), "\"random\"", "What is done without a key: \"random\", any endpoint by weight; \"error\", 503."),
-    now("cluster.*.hash.bounded_load", Number(1.01, 100.0), "", "How many times its share of the requests in flight an endpoint may have; no bound when absent. With few requests in flight use 1.5 or more."),
+    off("cluster.*.hash.bounded_load", Number(1.01, 100.0), "", "How many times its share of the requests in flight an endpoint may have; no bound when absent. With few requests in flight use 1.5 or more."),
     off("cluster.*.health", Table, "", "Checks of each endpoint, on a connection of their own. None when absent."),
     now("cluster.*.health.type", Word(&["http", "tcp", "grpc"], &[]), "\"http\"", "What is asked: \"tcp\", that a connection is accepted; \"http\", a request; \"grpc\", gRPC's health service (`grpc.health.v1`), over HTTP/2, in TLS where the cluster has a `tls` table."),
     now("cluster.*.health.path", Target, "\"/healthz\"", "The path of the request, perhaps with a query."),

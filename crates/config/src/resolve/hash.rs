@@ -3,6 +3,7 @@
 use evenkeel_core::{KeyPolicy, MissingKey};
 use toml::de::DeValue;
 
+use super::health::factor;
 use crate::model::hash::KeyRules;
 use crate::raw::descend::Sub;
 use crate::raw::kind::Kind;
@@ -36,7 +37,7 @@ pub(super) fn keys(
         sources: sources.unwrap_or(default.sources),
         policy: KeyPolicy {
             missing,
-            bounded_load: walk.number(&hash, "bounded_load"),
+            bounded_load: factor(walk, &hash, "bounded_load"),
         },
     }
 }

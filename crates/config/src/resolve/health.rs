@@ -101,16 +101,16 @@ pub(super) fn outlier(walk: &mut Walk<'_>, cluster: &Section<'_>) -> Option<Outl
     let mut share = |name, default| walk.share(&section, name).unwrap_or(default);
     policy.failure_rate = share("failure_rate", default.failure_rate);
     policy.max_ejected = share("max_ejected", default.max_ejected);
-    policy.latency_factor = factor(walk, &section);
+    policy.latency_factor = factor(walk, &section, "latency_factor");
     Some(policy)
 }
 
 /// A factor that may be turned off.
-fn factor(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<f64> {
-    let entry = section.get("latency_factor")?;
+pub(super) fn factor(walk: &mut Walk<'_>, section: &Section<'_>, name: &str) -> Option<f64> {
+    let entry = section.get(name)?;
     match entry.value.get_ref() {
         DeValue::Boolean(false) => None,
-        _ => walk.number(section, "latency_factor"),
+        _ => walk.number(section, name),
     }
 }
 

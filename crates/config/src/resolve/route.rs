@@ -93,12 +93,23 @@ fn conditions(walk: &mut Walk<'_>, section: &Section<'_>) -> Conditions {
     let prefix = path.and_then(|entry| walk.parsed(&entry, parse_prefix));
     let exact = exact.and_then(|entry| walk.parsed(&entry, parse_exact));
     let sni = section.get("sni");
+    nothing_listed(walk, section, "methods", "leave it out to take all of them");
     Conditions {
         host,
         sni: sni.and_then(|entry| walk.parsed(&entry, str::parse)),
         path: exact.or(prefix),
         methods: texts(walk, section, "methods", check_method),
         headers: fields(walk, section, "headers", check_asked),
+    }
+}
+
+/// An empty list that would mean the same as none, though it reads as if nothing were let through.
+fn nothing_listed(walk: &mut Walk<'_>, section: &Section<'_>, name: &str, help: &str) {
+    if let Some(entry) = section.get(name)
+        && matches!(entry.value.get_ref(), DeValue::Array(list) if list.is_empty())
+    {
+        let message = format!("{} is empty", entry.subject);
+        walk.error(entry.value.span(), Mistake::new(message, help));
     }
 }
 
@@ -179,6 +190,8 @@ fn action(
                 walk.error(entry.span, Mistake::new(message, help));
             }
         }
+        // What is wrong with them is said all the same: all mistakes of a file at once.
+        clusters(walk, section, named);
         return Action::Redirect(self::redirect(walk, &redirect));
     }
     Action::Forward(Forward {

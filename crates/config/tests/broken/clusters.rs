@@ -121,6 +121,7 @@ pub(crate) const CLUSTER: &[Case] = &[
         "9:1 warning: a check may take 500ms and is due each 10ms: one that hangs holds up the next, and a dead endpoint is found after 1.51s at worst",
         "10:1 warning: after a bad answer the next check comes 20ms later, and else each 10ms: the doubtful are checked less often",
     ]),
+    ("hash = { bounded_load = false }\nstrategy = \"maglev\"", &[]),
     ("health = { type = \"grpc\", interval = \"40s\", service = \"a.B\" }\noutlier = { max_ejected = 0.1, base_ejection = \"10m\" }", &[
         "6:27 warning: an endpoint is warm after 30s and checked each 40s: one that the first requests kill has its whole share before that is noticed",
         "7:13 warning: 1 endpoint with max_ejected 0.1 can eject none: the last one is never ejected",
