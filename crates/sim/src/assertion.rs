@@ -51,7 +51,7 @@ impl FromStr for Assertion {
         })?;
         let left = left.trim();
         let (label, figure) = match left.rsplit_once('.') {
-            Some((label, figure)) => (Some(label.trim().to_owned()), figure.trim()),
+            Some((label, figure)) => (label_of(label.trim(), figure.trim()), figure.trim()),
             None => (None, left),
         };
         if !figure_names().contains(&figure) {
@@ -68,6 +68,21 @@ impl FromStr for Assertion {
             operator,
             value: value(figure, right.trim())?,
         })
+    }
+}
+
+/// The variant that is meant by what stands before a figure: without the object that holds the figure in results
+/// (`latency_ms.p99`, `imbalance.count_stddev`), which may be said and need not be.
+fn label_of(before: &str, figure: &str) -> Option<String> {
+    let holder = match figure {
+        "mean" | "p50" | "p90" | "p99" | "p999" | "max" => "latency_ms",
+        "count_stddev" | "max_over_mean" | "chi_square" => "imbalance",
+        _ => return Some(before.to_owned()),
+    };
+    match before.strip_suffix(holder) {
+        Some("") => None,
+        Some(label) => Some(label.strip_suffix('.').unwrap_or(before).trim().to_owned()),
+        None => Some(before.to_owned()),
     }
 }
 
@@ -175,6 +190,22 @@ mod tests {
         assert_eq!(read("failure_rate <= 0.02%").value, 0.0002);
         assert_eq!(read("max_over_mean==1").operator, Operator::Equal);
         assert_eq!(read("v1.2.p50 > 1s").label.as_deref(), Some("v1.2"));
+    }
+
+    #[test]
+    fn what_holds_a_figure_in_results_may_be_said() {
+        for (text, label) in [
+            ("latency_ms.p99 < 1s", None),
+            ("imbalance.count_stddev < 5", None),
+            ("random.latency_ms.p99 < 1s", Some("random")),
+            ("v1.2.imbalance.max_over_mean < 2", Some("v1.2")),
+            ("imbalance.p99 < 1s", Some("imbalance")),
+            ("my_latency_ms.p99 < 1s", Some("my_latency_ms")),
+            ("latency_ms.retries < 1", Some("latency_ms")),
+        ] {
+            let read = text.parse::<Assertion>().expect(text);
+            assert_eq!(read.label.as_deref(), label, "{text}");
+        }
     }
 
     #[test]
