@@ -6,7 +6,7 @@ use std::io::Read as _;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::Failure;
+use crate::exit::{Code, Failure};
 
 /// 64 bits that no other process has.
 pub(crate) fn seed() -> Result<u64, Failure> {
@@ -71,6 +71,24 @@ impl UpgradeSignal {
 pub(crate) fn ignore_upgrades() -> Result<(), Failure> {
     // The listener is dropped; what was set up for it stays, and nobody hears it.
     signal(SignalKind::user_defined2()).map(drop).map_err(deaf)
+}
+
+/// Ends the process with the exit code for it when the user does not want to wait any more. Without this the
+/// signal would end it, which a shell tells as the same code, and other programs do not.
+pub(crate) fn end_when_interrupted() -> Result<(), Failure> {
+    let events = event_loop()?;
+    let mut interrupt = events
+        .block_on(async { signal(SignalKind::interrupt()) })
+        .map_err(deaf)?;
+    let wait = move || {
+        events.block_on(interrupt.recv());
+        std::process::exit(Code::Interrupted as i32);
+    };
+    let started = std::thread::Builder::new().name("interrupt".to_owned());
+    started
+        .spawn(wait)
+        .map(drop)
+        .map_err(|error| Failure::runtime(format!("cannot start a thread: {error}")))
 }
 
 fn deaf(error: std::io::Error) -> Failure {

@@ -19,6 +19,7 @@ mod table;
 mod top;
 mod upgrade;
 mod usage;
+mod whole;
 
 use std::process::ExitCode;
 

@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::process::{Command, Stdio};
+
 use evenkeel_testkit::{Upstream, eventually};
 use serde_json::Value;
 use support::serving::Scene;
-use support::{file, get, run, start};
+use support::{begin, file, get, run, start};
 
 #[test]
 fn a_drained_endpoint_gets_nothing_until_it_is_enabled() {
@@ -127,15 +129,29 @@ fn refusals_are_one_line_with_the_words_of_the_gateway() {
         assert_eq!(scene.ask(arguments).only_line(1), line);
     }
     let ended = scene.ask(&["endpoint", "add", "127.0.0.1:70000"]);
-    assert!(ended.only_line(1).contains("70000"), "{ended:?}");
+    assert!(ended.only_line(2).contains("70000"), "{ended:?}");
     let ended = scene.ask(&["strategy", "set", "least_request", "choices=99"]);
     assert!(
         ended
-            .only_line(1)
+            .only_line(2)
             .contains("choices = 99 is not a whole number from 2 to 10")
     );
     assert!(scene.gateway.is_running());
     assert_eq!(scene.traffic(20), (10, 10));
+}
+
+#[test]
+fn whoever_does_not_want_to_wait_any_more_gets_the_code_for_it() {
+    let scene = Scene::of(["a", "b"]);
+    // What it says on stderr is where a signal can be sent.
+    let (merged, binary) = ("exec \"$@\" 2>&1", env!("CARGO_BIN_EXE_evenkeel"));
+    let mut command = Command::new("sh");
+    command.args(["-c", merged, "sh", binary, "explain", "--next", "path=/no"]);
+    command.args(["--admin", &scene.admin]);
+    let mut waiting = begin(&mut command, Stdio::null());
+    waiting.line("waiting for a request");
+    waiting.signal("INT");
+    assert_eq!(waiting.code(), Some(130));
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn awaited(address: SocketAddr, explain: &dyn Fn(&[&str]) -> support::Finished) 
         assert!(other.stderr.contains(said), "{}", other.stderr);
     }
     let wrong = explain(&["--cluster", "web", "--next", "pay"]);
-    assert_eq!(wrong.code, Some(1));
+    assert_eq!(wrong.code, Some(2));
     assert!(
         wrong.stderr.contains("is not a condition like path^=/pay"),
         "{}",

@@ -147,5 +147,10 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
     if status == StatusCode::UNAUTHORIZED {
         return Failure::runtime(format!("{detail} (give it with --token-file)"));
     }
+    // What was typed is wrong, and only the gateway could know.
+    let wrong = [StatusCode::UNPROCESSABLE_ENTITY, StatusCode::BAD_REQUEST];
+    if wrong.contains(&status) {
+        return Failure::usage(detail);
+    }
     Failure::runtime(detail)
 }

@@ -7,6 +7,7 @@ use evenkeel_config::parse_listen_address;
 use crate::backend::{Behaviour, LatencyLaw, serve};
 use crate::exit::Failure;
 use crate::host::{EndSignals, event_loop, ignore_upgrades, seed};
+use crate::whole::whole;
 use crate::{Outcome, output};
 
 /// Run an HTTP backend for trying things
@@ -32,11 +33,11 @@ pub(crate) struct Backend {
     errors: f64,
 
     /// Work on so many requests at once; more wait in a queue [default: all at once]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_000_000_u32), allow_negative_numbers = true)]
     concurrency: Option<u32>,
 
     /// Let so many wait; more are refused with 503 [default: any number]
-    #[arg(long, value_name = "N", requires = "concurrency", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    #[arg(long, value_name = "N", requires = "concurrency", value_parser = whole(0..=1_000_000_u32), allow_negative_numbers = true)]
     queue: Option<u32>,
 
     /// The name it answers with [default: the address]

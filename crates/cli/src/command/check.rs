@@ -11,6 +11,7 @@ use super::serve::refused;
 use super::subsets;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
+use crate::whole::whole;
 use crate::{Outcome, output};
 
 /// The fleets of which is said how evenly subsets spread, when none are named: a small, a middling and a large one.
@@ -38,12 +39,12 @@ pub(crate) struct Check {
         value_name = "COUNTS",
         conflicts_with = "schema"
     )]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(value_parser = whole(1..=1000_u16), allow_negative_numbers = true)]
     gateways: Option<Vec<u16>>,
 
     /// Of how many endpoints, instead of those that are configured
     #[arg(long, value_name = "COUNT", conflicts_with = "schema")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    #[arg(value_parser = whole(1..=20_000_u32), allow_negative_numbers = true)]
     endpoints: Option<u32>,
 
     /// How to print the diagnostics

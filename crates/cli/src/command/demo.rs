@@ -8,6 +8,7 @@ use evenkeel_config::{StrategyChoice, parse_duration, parse_listen_address};
 use crate::Outcome;
 use crate::demo::{self, Plan};
 use crate::output::Format;
+use crate::whole::whole;
 
 /// Watch six backends of unequal speed being balanced
 ///
@@ -36,7 +37,7 @@ pub(crate) struct Demo {
     admin: Option<SocketAddr>,
 
     /// Requests a second
-    #[arg(long, value_name = "N", default_value = "400", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value = "400", value_parser = whole(1..=100_000_u32), allow_negative_numbers = true)]
     rate: u32,
 
     /// How to print the summary

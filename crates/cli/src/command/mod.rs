@@ -24,6 +24,7 @@ mod top;
 use clap::{Parser, Subcommand};
 
 use crate::Outcome;
+use crate::host::end_when_interrupted;
 pub(crate) use receipt_text::{choice, receipt_text};
 
 /// What `--version` says: the commit, where `build.rs` found one, and that there is no dashboard, lest
@@ -76,8 +77,21 @@ pub(crate) enum Command {
     Man(man::Man),
 }
 
+impl Command {
+    /// Whether an interrupt leaves nothing behind and nothing to tell; others see to it themselves.
+    fn is_cut_short(&self) -> bool {
+        matches!(
+            self,
+            Self::Sim(_) | Self::Replay(_) | Self::Events(_) | Self::Explain(_)
+        )
+    }
+}
+
 /// Does what was asked for.
 pub(crate) fn run(command: Command) -> Outcome {
+    if command.is_cut_short() {
+        end_when_interrupted()?;
+    }
     match command {
         Command::Demo(command) => command.run(),
         Command::Serve(command) => command.run(),

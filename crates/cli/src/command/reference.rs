@@ -29,7 +29,7 @@ One binary, `evenkeel`. `evenkeel COMMAND --help` and `evenkeel man COMMAND` say
 | 2 | wrong usage |
 | 3 | invalid, missing or unreadable configuration |
 | 4 | what was asserted (`--assert`) does not hold, or a decision is not what its receipt leads to (`--verify`) |
-| 130 | interrupted: a second signal while draining |
+| 130 | interrupted: Ctrl-C while something is computed or waited for, or a second signal while draining |
 ";
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use evenkeel_config::{
     Address, ClusterTls, Credentials, EtcdKeys, EtcdPlace, Identity, Mistake, RegistryUrl,
     check_name, endpoint_from_json, parse_address, parse_duration, parse_registry_url,
+    parse_weight,
 };
 use evenkeel_discovery::etcd::{Etcd, Registration};
 use evenkeel_discovery::{Backoff, SourceError};
@@ -50,6 +51,7 @@ pub(crate) struct Register {
 
     /// Its weight
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_weight, allow_negative_numbers = true)]
     weight: u16,
 
     /// Its zone

@@ -14,6 +14,7 @@ use crate::exit::Failure;
 use crate::output::Format;
 use crate::simulation::{Progress, claims_text, comparison_text};
 use crate::table::Table;
+use crate::whole::whole;
 use crate::{Outcome, output};
 
 /// Simulate a cluster under traffic and faults, on virtual time
@@ -44,6 +45,7 @@ pub(crate) struct Sim {
 
     /// All chance follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = whole(0..=u64::MAX), allow_negative_numbers = true)]
     seed: u64,
 
     /// Fail with exit code 4 unless this holds, for one strategy or for each; repeatable

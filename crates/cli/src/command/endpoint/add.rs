@@ -8,6 +8,7 @@ use super::print_endpoint;
 use crate::Outcome;
 use crate::client::Target;
 use crate::output::Format;
+use crate::whole::whole;
 
 /// Add an endpoint
 #[derive(Debug, clap::Args)]
@@ -28,11 +29,11 @@ pub(super) struct Add {
     zone: Option<String>,
 
     /// Its tier: 0 is used first, the next ones as it fails [default: 0]
-    #[arg(long)]
+    #[arg(long, value_parser = whole(0..=u8::MAX), allow_negative_numbers = true)]
     tier: Option<u8>,
 
     /// The most requests it may have in flight
-    #[arg(long)]
+    #[arg(long, value_parser = whole(1..=1_000_000_u32), allow_negative_numbers = true)]
     capacity: Option<u32>,
 
     /// A label, like version=2; repeatable

@@ -16,6 +16,7 @@ use super::sim::{judge, write_pages};
 use crate::exit::Failure;
 use crate::output::Format;
 use crate::simulation::{Progress, answer_text};
+use crate::whole::whole;
 use crate::{Outcome, output};
 
 /// Ask a recorded log what would have been: other strategies, an endpoint less, other weights
@@ -55,11 +56,12 @@ pub(crate) struct Replay {
     sample: f64,
 
     /// From how many runs ranges are told
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=100))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(2..=100_u64), allow_negative_numbers = true)]
     seeds: u64,
 
     /// All chance follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = whole(0..=u64::MAX), allow_negative_numbers = true)]
     seed: u64,
 
     /// Fail with exit code 4 unless this holds, for one strategy or for each; repeatable
