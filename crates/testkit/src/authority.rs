@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evenkeel_config::Identity;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair,
+    date_time_ymd,
+};
 
 /// An authority with a folder of its own, which ends with it.
 #[derive(Debug)]
@@ -63,6 +66,27 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, common);
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        self.keep(file, &certificate, &key)
+    }
+
+    /// A certificate for these names that nobody vouches for but itself, and that says it is an authority, as tools make
+    /// them; good until that year.
+    ///
+    /// # Panics
+    ///
+    /// When a file cannot be written.
+    #[must_use]
+    pub fn self_signed(&self, file: &str, names: &[&str], until: i32) -> Identity {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let mut params = CertificateParams::new(names).expect("names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_after = date_time_ymd(until, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        self.keep(file, &certificate, &key)
+    }
+
+    fn keep(&self, file: &str, certificate: &Certificate, key: &KeyPair) -> Identity {
         let path = |end: &str| self.folder.join(format!("{file}.{end}"));
         replace(&path("pem"), &certificate.pem());
         replace(&path("key"), &key.serialize_pem());

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, Error, OtherError, RootCertStore};
 
 use crate::{TlsError, provider};
 
@@ -30,10 +30,23 @@ pub fn certified(certificate: &Arc<Path>, key: &Arc<Path>) -> Result<CertifiedKe
     let chain = certificates(certificate)?;
     let private = PrivateKeyDer::from_pem_file(key)
         .map_err(|error| TlsError::new(key, format!("holds no private key: {error}")))?;
-    CertifiedKey::from_der(chain, private, &provider()).map_err(|error| {
-        let why = format!("is not the key of {}: {error}", certificate.display());
-        TlsError::new(key, why)
+    CertifiedKey::from_der(chain, private, &provider()).map_err(|error| match error {
+        Error::InvalidCertificate(why) => TlsError::new(certificate, unreadable(&why)),
+        error => {
+            let why = format!("is not the key of {}: {error}", certificate.display());
+            TlsError::new(key, why)
+        }
     })
+}
+
+/// Why a certificate cannot be shown; many tools make one of the first version when no extension is asked for.
+fn unreadable(why: &CertificateError) -> String {
+    if let CertificateError::Other(OtherError(why)) = why
+        && why.downcast_ref() == Some(&webpki::Error::UnsupportedCertVersion)
+    {
+        return "holds a certificate of version 1 of X.509, and TLS needs version 3: make it with an extension, like subjectAltName".to_owned();
+    }
+    format!("holds no certificate that can be shown: {why:?}")
 }
 
 /// The authorities in a file, or those of the system.
@@ -57,7 +70,7 @@ pub fn authorities(path: Option<&Arc<Path>>) -> Result<Arc<RootCertStore>, TlsEr
     Ok(roots.into())
 }
 
-fn certificates(path: &Arc<Path>) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(crate) fn certificates(path: &Arc<Path>) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let wrong = |error| TlsError::new(path, format!("holds no certificate: {error}"));
     let all = CertificateDer::pem_file_iter(path).map_err(wrong)?;
     let all = all.collect::<Result<Vec<_>, _>>().map_err(wrong)?;

@@ -5,6 +5,7 @@
 
 #![deny(missing_docs)]
 
+mod believed;
 mod client;
 mod files;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
+pub use believed::clients;
 pub use client::{client_config, server_name};
 pub use files::{Watched, authorities, certified};
 

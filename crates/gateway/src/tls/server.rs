@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use evenkeel_config::{Identity, ListenerTls, Protocol};
 use evenkeel_core::Published;
-use evenkeel_tls::{HTTP1, HTTP2, TlsError, Watched, authorities, certified, provider};
+use evenkeel_tls::{HTTP1, HTTP2, TlsError, Watched, certified, clients, provider};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::Ticketer;
-use rustls::server::WebPkiClientVerifier;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 /// The certificates of a listener, the newest that were right.
@@ -130,12 +129,7 @@ fn config(
         .map_err(wrong)?;
     let builder = match &tls.client_ca {
         None => builder.with_no_client_auth(),
-        Some(ca) => {
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(authorities(Some(ca))?, provider());
-            let verifier = verifier.build();
-            builder.with_client_cert_verifier(verifier.map_err(|error| TlsError::new(ca, error))?)
-        }
+        Some(ca) => builder.with_client_cert_verifier(clients(ca)?),
     };
     let resolver = Arc::new(SingleCertAndKey::from(certified));
     let mut config = builder.with_cert_resolver(resolver);

@@ -446,7 +446,29 @@ fn g09_a_wrong_pair_refuses_the_start() {
         message.contains(&key) && message.contains("is not the key of"),
         "{message}"
     );
+    // What `openssl x509 -req` makes when it is asked for no extension.
+    std::fs::write(&wrong.certificate, FIRST_VERSION).expect("a file");
+    let error = runtime
+        .block_on(evenkeel_gateway::Gateway::start(&config, 1))
+        .expect_err("it is wrong");
+    let message = error.to_string();
+    let certificate = wrong.certificate.display().to_string();
+    assert!(
+        message.contains(&certificate) && message.contains("of version 1 of X.509"),
+        "{message}"
+    );
 }
+
+const FIRST_VERSION: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBFzCBvQIUVoFJTQ+TTc7WBSvM1F1ncQNPlPIwCgYIKoZIzj0EAwIwDTELMAkG
+A1UEAwwCdjEwIBcNMjYxMTMwMTczODI5WhgPMjEyNjExMDYxNzM4MjlaMA0xCzAJ
+BgNVBAMMAnYxMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAENs8sQKxq9k80UbAH
+fkdexJm8TP9cNs8IMQizVh77/oof2+vNpJFfEgozDywWrZzRUoiLaLEjhNfm8fVI
+PJOhnzAKBggqhkjOPQQDAgNJADBGAiEAnJjxUoOCDC3U1PgaEAkTuLFyx6USo3A+
+dV6pDhGmEVoCIQCkwqgu/OftYlOSELzEcNWrOyhd9np2gyvcRuOqefA00Q==
+-----END CERTIFICATE-----
+";
 
 /// openssl's client agrees: the chain, the name, the protocol inside, and a session that is taken up.
 #[test]

@@ -1,6 +1,6 @@
 //! TLS to endpoints: what they must prove, and what they are shown. The endpoint is a gateway too.
 
-use evenkeel_config::{ClusterTls, Config, ProxyProtocol};
+use evenkeel_config::{ClusterTls, Config, Identity, ProxyProtocol};
 use evenkeel_core::Endpoint;
 use evenkeel_testkit::{Answer, Authority, Gateway, Upstream};
 
@@ -71,6 +71,56 @@ fn endpoints_prove_who_they_are() {
     let front = front(&plain, believing(&authority, Some("back.example")), |_| {});
     assert_own(&ask(front.address(), GET), 502, "tls_protocol_error");
     assert_eq!(upstream.count(), 0);
+}
+
+/// A certificate that vouches for itself, as `openssl req -x509` makes it, is believed where it is named itself, in both
+/// directions; and that one only, for its names and in its time.
+#[test]
+fn a_certificate_that_vouches_for_itself_is_believed_by_itself() {
+    let authority = Authority::new();
+    let own = |file: &str| authority.self_signed(file, &["back.example"], 2090);
+    let (mine, another) = (own("mine"), own("another"));
+    let old = authority.self_signed("old", &["back.example"], 2001);
+    let shown_by_front = own("front");
+    let upstream = Upstream::ok("ok");
+    let back = |identity: &Identity, client_ca: Option<&Identity>| {
+        Gateway::with([upstream.endpoint("a")], |config| {
+            let mut tls = tls(identity.clone());
+            tls.client_ca = client_ca.map(|identity| identity.certificate.clone());
+            config.listeners[0].tls = vec![tls];
+        })
+    };
+    let asked = |back: &Gateway, ca: &Identity, name: &str, identity: Option<&Identity>| {
+        let tls = ClusterTls {
+            server_name: Some(name.into()),
+            ca: Some(ca.certificate.clone()),
+            identity: identity.cloned(),
+        };
+        ask(front(back, tls, |_| {}).address(), GET)
+    };
+    let open = back(&mine, None);
+    assert_eq!(asked(&open, &mine, "back.example", None).status, 200);
+    for (ca, name) in [(&another, "back.example"), (&mine, "other.example")] {
+        assert_own(&asked(&open, ca, name, None), 502, "tls_certificate_error");
+    }
+    let late = back(&old, None);
+    assert_own(
+        &asked(&late, &old, "back.example", None),
+        502,
+        "tls_certificate_error",
+    );
+    let closed = back(&mine, Some(&shown_by_front));
+    for (identity, status) in [
+        (Some(&shown_by_front), 200),
+        (Some(&another), 502),
+        (None, 502),
+    ] {
+        assert_eq!(
+            asked(&closed, &mine, "back.example", identity).status,
+            status
+        );
+    }
+    assert_eq!(upstream.count(), 2);
 }
 
 /// Endpoints that ask for a certificate are shown one, behind a PROXY header where that is asked too.
