@@ -118,9 +118,9 @@ const TESTS = {
     await page.getByLabel("choices", { exact: true }).fill("3");
     await page.getByRole("button", { name: "Switch", exact: true }).click();
     await nothingOverPage();
-    assert.equal((await api("/clusters/web")).strategy.params.choices, 3);
+    assert.equal((await api("/clusters/web")).strategy.choices, 3);
     await page.keyboard.press("u");
-    await until("choices are 2", async () => (await api("/clusters/web")).strategy.params.choices === 2);
+    await until("choices are 2", async () => (await api("/clusters/web")).strategy.choices === 2);
   },
 
   async "where keys live is drawn, as the API tells it"() {

@@ -266,7 +266,7 @@ fn what_operators_did_can_be_asked_for() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.as_array().map(Vec::len), Some(1), "{json}");
     let refused = scene.ask(&["events", "--since", "noon"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(2));
     assert!(
         refused.stderr.contains("since \"noon\" is not a time"),
         "{}",

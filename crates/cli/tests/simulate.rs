@@ -453,7 +453,7 @@ fn what_cannot_be_replayed_is_told_in_a_line() {
         (2, &[&log, "--weights", "a=-1"], &["-1", "65535"]),
         (2, &[&log, "--weights", "x=2"], &["\"x\"", "a, b, c"]),
         (2, &[&log, "--sample", "2"], &["2 is not a share"]),
-        (2, &[&log, "--seeds", "1"], &["1", "2..=100"]),
+        (2, &[&log, "--seeds", "1"], &["1", "2 to 100"]),
         (
             2,
             &[&log, "--strategies", "lest_request"],
