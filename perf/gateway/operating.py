@@ -26,21 +26,10 @@ import tempfile
 import threading
 import time
 
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+import loopback
+from loopback import ask, connect, serve
+
 CALLS = ["/api/v1/clusters/web", "/api/v1/clusters/web/endpoints", "/api/v1/decisions?limit=10", "/metrics"]
-
-
-def serve_endpoint(connection):
-    """Answers each request with two bytes."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with connection, contextlib.suppress(OSError):
-        data = b""
-        while got := connection.recv(65536):
-            data += got
-            while b"\r\n\r\n" in data:
-                data = data.split(b"\r\n\r\n", 1)[1]
-                connection.sendall(ANSWER)
 
 
 def end(child):
@@ -58,54 +47,19 @@ def endpoints(count):
     if child == 0:
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve_endpoint, args=(connection,), daemon=True).start()
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
     atexit.register(end, child)
     listener.close()
     return [f"127.0.{n // 250}.{n % 250 + 1}:{port}" for n in range(count)]
 
 
-@contextlib.contextmanager
 def gateway(binary, addresses, more=""):
     """A gateway with one worker and these endpoints: the process, where it listens, its admin address."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = pathlib.Path(folder, "c.toml")
-        config.write_text(
-            '[admin]\naddress = "127.0.0.1:0"\n[runtime]\nworkers = 1\n[log]\nlevel = "error"\n'
-            '[[listener]]\naddress = "127.0.0.1:0"\ncluster = "web"\n'
-            f'[cluster.web]\nstrategy = "round_robin"\nendpoints = {json.dumps(addresses)}\n{more}'
-        )
-        process = subprocess.Popen([binary, "serve", config], stdout=subprocess.PIPE, text=True)
-        found = {}
-        while len(found) < 2:
-            line = process.stdout.readline()
-            assert line, "the gateway did not start"
-            for name, words in [("traffic", "listening on "), ("admin", "admin on ")]:
-                if line.startswith(words):
-                    host, port = line.removeprefix(words).split()[0].rsplit(":", 1)
-                    found[name] = (host, int(port))
-        try:
-            yield process, found["traffic"], found["admin"]
-        finally:
-            process.kill()
-            process.wait()
-
-
-def ask(client):
-    """One request on a kept connection."""
-    client.sendall(REQUEST)
-    data = b""
-    while not data.endswith(b"\r\n\r\nok"):
-        got = client.recv(65536)
-        assert got, data
-        data += got
-    assert data.startswith(b"HTTP/1.1 200"), data
-
-
-def connect(address):
-    """A connection that waits for nothing."""
-    client = socket.create_connection(address)
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return client
+    text = (
+        '[admin]\naddress = "127.0.0.1:0"\n[runtime]\nworkers = 1\n[log]\nlevel = "error"\n'
+        f'{loopback.HEAD}[cluster.web]\nstrategy = "round_robin"\nendpoints = {json.dumps(addresses)}\n{more}'
+    )
+    return loopback.gateway([binary], text)
 
 
 def timed(seconds, call):

@@ -10,16 +10,16 @@ own; what it costs is the difference to the first one, with everything turned of
 
 import argparse
 import base64
-import contextlib
 import pathlib
 import re
-import signal
 import socket
 import struct
 import subprocess
 import tempfile
 import threading
 import time
+
+from loopback import HEAD, ask, connect, gateway, serve
 
 # cpu_utilization, rps_fractional and eps of OrcaLoadReport.
 MESSAGE = b"".join(bytes([field << 3 | 1]) + struct.pack("<d", value) for field, value in [(1, 0.3), (6, 120), (7, 0)])
@@ -29,7 +29,6 @@ REPORTS = {
     "BIN": b"endpoint-load-metrics-bin: " + base64.b64encode(MESSAGE) + b"\r\n",
     None: b"",
 }
-REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 OFF = "outlier = false\nslow_start = false\npanic = false\n"
 CHECKS = '[cluster.web.health]\ntype = "tcp"\n'
 CAPACITY = "[cluster.web.capacity]\npeak = 200\nqueue = { size = 100 }\n"
@@ -76,35 +75,13 @@ def endpoint(reports):
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + REPORTS[reports] + b"\r\nok"
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 
-    def serve(connection):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection, contextlib.suppress(OSError):
-            data = b""
-            while got := connection.recv(65536):
-                data += got
-                while b"\r\n\r\n" in data:
-                    data = data.split(b"\r\n\r\n", 1)[1]
-                    connection.sendall(answer)
-
     def accept():
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, answer), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     return "127.0.0.1:%d" % listener.getsockname()[1]
-
-
-def ask(client, count):
-    """Sends requests one after the other and reads the answers."""
-    for _ in range(count):
-        client.sendall(REQUEST)
-        data = b""
-        while not data.endswith(b"\r\n\r\nok"):
-            got = client.recv(65536)
-            assert got, data
-            data += got
-        assert data.startswith(b"HTTP/1.1 200"), data
 
 
 def measure(binary, keys, tables, reports, requests):
@@ -112,35 +89,16 @@ def measure(binary, keys, tables, reports, requests):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")
         endpoints = [endpoint(reports) for _ in range(4)]
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        config = pathlib.Path(folder, "c.toml")
-        config.write_text(
-            f'[runtime]\nworkers = 1\n[[listener]]\naddress = "127.0.0.1:{port}"\ncluster = "web"\n'
-            f"[cluster.web]\n{keys}endpoints = {endpoints}\n{tables}"
-        )
-        process = subprocess.Popen(
-            ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={out}"]
-            + [binary, "serve", config],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            deadline = time.monotonic() + 120
-            while True:
-                with contextlib.suppress(OSError):
-                    client = socket.create_connection(("127.0.0.1", port))
-                    break
-                assert time.monotonic() < deadline, "it does not start"
-                time.sleep(0.2)
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            ask(client, requests // 2)
+        counted = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={out}", binary]
+        text = f"[runtime]\nworkers = 1\n{HEAD}[cluster.web]\n{keys}endpoints = {endpoints}\n{tables}"
+        with gateway(counted, text) as (process, address, _):
+            client = connect(address)
+            for _ in range(requests // 2):
+                ask(client)
             totals(process.pid, out)
-            ask(client, requests)
+            for _ in range(requests):
+                ask(client)
             return max(totals(process.pid, out).values()) / requests
-        finally:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
 
 
 def totals(pid, out):

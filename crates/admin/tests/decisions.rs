@@ -61,6 +61,23 @@ async fn receipts_are_found_by_request_cluster_and_endpoint() {
     );
     let none = host.get("/api/v1/decisions?cluster=idle").await.json();
     assert_eq!(none, Value::Array(Vec::new()));
+    receipts_are_found_by_a_beginning(&host).await;
+    let missing = host.get("/api/v1/decisions/nobody").await.problem(404);
+    assert!(missing.contains("\"nobody\""), "{missing}");
+    for (query, says) in [
+        (
+            "limit=0",
+            "limit \"0\" is not a whole number from 1 to 10000",
+        ),
+        ("limits=5", "did you mean \"limit\"?"),
+    ] {
+        let problem = host.get(&format!("/api/v1/decisions?{query}")).await;
+        assert!(problem.problem(422).contains(says), "{query}");
+    }
+}
+
+/// As long as only one request has it.
+async fn receipts_are_found_by_a_beginning(host: &Host) {
     for (beginning, whole) in [("r-", "r-1"), ("r%2F", "r/2-x"), ("r-1", "r-1")] {
         let path = format!("/api/v1/decisions/{beginning}?prefix=true");
         let found = host.get(&path).await.json();
@@ -85,18 +102,6 @@ async fn receipts_are_found_by_request_cluster_and_endpoint() {
     host.get("/api/v1/decisions/r-1?prefix=1")
         .await
         .problem(422);
-    let missing = host.get("/api/v1/decisions/nobody").await.problem(404);
-    assert!(missing.contains("\"nobody\""), "{missing}");
-    for (query, says) in [
-        (
-            "limit=0",
-            "limit \"0\" is not a whole number from 1 to 10000",
-        ),
-        ("limits=5", "did you mean \"limit\"?"),
-    ] {
-        let problem = host.get(&format!("/api/v1/decisions?{query}")).await;
-        assert!(problem.problem(422).contains(says), "{query}");
-    }
 }
 
 #[tokio::test]
@@ -118,6 +123,22 @@ async fn a_dry_run_tells_of_every_endpoint_and_changes_nothing() {
         told["excluded"][0],
         serde_json::json!({"id": "a", "reason": "draining"})
     );
+    a_key_has_its_endpoint(&host, path).await;
+    let after = host.get("/api/v1/clusters/web").await.json();
+    assert_eq!(after["totals"], before["totals"]);
+    let nobody = host.get("/api/v1/clusters/idle/explain").await.json();
+    assert_eq!(
+        (&nobody["chosen"], &nobody["nobody"]),
+        (&Value::Null, &"empty".into())
+    );
+    host.get("/api/v1/clusters/nope/explain").await.problem(404);
+    host.get("/api/v1/clusters/web/explain?clef=1")
+        .await
+        .problem(422);
+}
+
+/// Under a strategy that chooses by key the same key leads to the same endpoint.
+async fn a_key_has_its_endpoint(host: &Host, path: &str) {
     let mut keyed = Vec::new();
     host.call(
         "PATCH",
@@ -134,21 +155,10 @@ async fn a_dry_run_tells_of_every_endpoint_and_changes_nothing() {
     for key in ["user-1", "user-1", "user 2"] {
         let path = format!("{path}?key={}", key.replace(' ', "+"));
         let told = host.get(&path).await.json();
-        judge(&host, "/api/v1/clusters/{cluster}/explain", &told).await;
+        judge(host, "/api/v1/clusters/{cluster}/explain", &told).await;
         assert_eq!(told["candidates"].as_array().map(Vec::len), Some(2));
         keyed.push((told["key_hash"].clone(), told["chosen"].clone()));
     }
     assert_eq!(keyed[0], keyed[1]);
     assert_ne!(keyed[0].0, keyed[2].0);
-    let after = host.get("/api/v1/clusters/web").await.json();
-    assert_eq!(after["totals"], before["totals"]);
-    let nobody = host.get("/api/v1/clusters/idle/explain").await.json();
-    assert_eq!(
-        (&nobody["chosen"], &nobody["nobody"]),
-        (&Value::Null, &"empty".into())
-    );
-    host.get("/api/v1/clusters/nope/explain").await.problem(404);
-    host.get("/api/v1/clusters/web/explain?clef=1")
-        .await
-        .problem(422);
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -35,28 +36,7 @@ fn no_request_is_lost_while_endpoints_come_and_go() {
     });
     for change in 0..CHANGES / 2 {
         let backend = &backends[1 + change % 3];
-        let (all, one) = (
-            "/api/v1/clusters/default/endpoints",
-            format!("guest-{}", change % 7),
-        );
-        let body = format!(
-            "{{\"id\": \"{one}\", \"address\": \"{}\"}}",
-            backend.address()
-        );
-        let added = ask(
-            admin,
-            &format!(
-                "POST {all} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-                 content-length: {}\r\n\r\n{body}",
-                body.len()
-            ),
-        );
-        assert_eq!(added.status, 201, "{added:?}");
-        let removed = ask(
-            admin,
-            &format!("DELETE {all}/{one} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n"),
-        );
-        assert_eq!(removed.status, 204, "{removed:?}");
+        comes_and_goes(admin, &format!("guest-{}", change % 7), backend.address());
     }
     over.store(true, Ordering::SeqCst);
     for client in clients {
@@ -75,4 +55,24 @@ fn no_request_is_lost_while_endpoints_come_and_go() {
         assert_eq!(get(address, "/").status, 200);
     }
     assert_eq!(backends[0].count() - before, 20);
+}
+
+/// Adds an endpoint and takes it away again.
+fn comes_and_goes(admin: SocketAddr, one: &str, backend: SocketAddr) {
+    let all = "/api/v1/clusters/default/endpoints";
+    let body = format!("{{\"id\": \"{one}\", \"address\": \"{backend}\"}}");
+    let added = ask(
+        admin,
+        &format!(
+            "POST {all} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+                 content-length: {}\r\n\r\n{body}",
+            body.len()
+        ),
+    );
+    assert_eq!(added.status, 201, "{added:?}");
+    let removed = ask(
+        admin,
+        &format!("DELETE {all}/{one} HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n"),
+    );
+    assert_eq!(removed.status, 204, "{removed:?}");
 }

@@ -176,68 +176,78 @@ fn an_impossible_load_is_said_and_run() {
 #[test]
 fn a_slip_of_the_command_line_is_one_line() {
     let path = file("mine.toml", SCENARIO);
-    let path = path.as_str();
-    let cases: &[(i32, &[&str], &[&str])] = &[
-        (
-            3,
-            &["gray-failur"],
-            &["\"gray-failur\"", "\"gray-failure\"", "--list"],
-        ),
-        (
-            3,
-            &["/nowhere/mine.toml"],
-            &["/nowhere/mine.toml", "no such file"],
-        ),
-        (2, &[], &["SCENARIO"]),
-        (2, &[path, "--show"], &["--show", "built in"]),
-        (2, &[path, "--seed", "x"], &["'x'", "--seed"]),
-        (
-            2,
-            &[path, "--strategies", "lest_request"],
-            &["\"lest_request\"", "least_request"],
-        ),
-        (
-            2,
-            &[path, "--assert", "p98 < 1ms"],
-            &["\"p98\"", "\"p90\"", "p999"],
-        ),
-        (2, &[path, "--assert", "p99 < 280"], &["\"280\"", "280ms"]),
-        (
-            2,
-            &[path, "--assert", "p99"],
-            &["'p99'", "compares nothing"],
-        ),
-        (
-            2,
-            &[path, "--assert", "least_requst.p99 < 1ms"],
-            &["\"least_requst\"", "\"least_request\""],
-        ),
-        (
-            2,
-            &[path, "--sweep", "rat=1..2"],
-            &["rat=1..2", "rate=2000..15000"],
-        ),
-        (
-            2,
-            &[path, "--sweep", "rate=5..2"],
-            &["rate=5..2", "above its end"],
-        ),
-        (2, &[path, "--sweep", "users=1..5"], &["users"]),
-        (
-            1,
-            &[path, "--report", "/nowhere/page.html"],
-            &["/nowhere/page.html"],
-        ),
-        (1, &[path, "--pictures", "/nowhere"], &["/nowhere"]),
-    ];
-    for (code, arguments, words) in cases {
-        let ended = run(&[&["sim"], *arguments].concat());
+    for (code, arguments, words) in SLIPS {
+        let named = |argument: &&'static str| match *argument {
+            PATH => path.clone(),
+            other => other.to_owned(),
+        };
+        let arguments: Vec<String> = arguments.iter().map(named).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let ended = run(&[&["sim"], &arguments[..]].concat());
         let line = ended.only_line(*code);
         for word in *words {
             assert!(line.contains(word), "{arguments:?}: {line}");
         }
     }
 }
+
+/// Stands for a scenario that is right.
+const PATH: &str = "PATH";
+
+/// What is typed behind `evenkeel sim`, the exit code, and what the line of it says.
+const SLIPS: &[(i32, &[&str], &[&str])] = &[
+    (
+        3,
+        &["gray-failur"],
+        &["\"gray-failur\"", "\"gray-failure\"", "--list"],
+    ),
+    (
+        3,
+        &["/nowhere/mine.toml"],
+        &["/nowhere/mine.toml", "no such file"],
+    ),
+    (2, &[], &["SCENARIO"]),
+    (2, &[PATH, "--show"], &["--show", "built in"]),
+    (2, &[PATH, "--seed", "x"], &["'x'", "--seed"]),
+    (
+        2,
+        &[PATH, "--strategies", "lest_request"],
+        &["\"lest_request\"", "least_request"],
+    ),
+    (
+        2,
+        &[PATH, "--assert", "p98 < 1ms"],
+        &["\"p98\"", "\"p90\"", "p999"],
+    ),
+    (2, &[PATH, "--assert", "p99 < 280"], &["\"280\"", "280ms"]),
+    (
+        2,
+        &[PATH, "--assert", "p99"],
+        &["'p99'", "compares nothing"],
+    ),
+    (
+        2,
+        &[PATH, "--assert", "least_requst.p99 < 1ms"],
+        &["\"least_requst\"", "\"least_request\""],
+    ),
+    (
+        2,
+        &[PATH, "--sweep", "rat=1..2"],
+        &["rat=1..2", "rate=2000..15000"],
+    ),
+    (
+        2,
+        &[PATH, "--sweep", "rate=5..2"],
+        &["rate=5..2", "above its end"],
+    ),
+    (2, &[PATH, "--sweep", "users=1..5"], &["users"]),
+    (
+        1,
+        &[PATH, "--report", "/nowhere/page.html"],
+        &["/nowhere/page.html"],
+    ),
+    (1, &[PATH, "--pictures", "/nowhere"], &["/nowhere"]),
+];
 
 /// What is right in the scenario, what is written instead, and what is said of it.
 const MISTAKES: &[(&str, &str, &[&str])] = &[

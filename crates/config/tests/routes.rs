@@ -5,7 +5,8 @@ mod support;
 use std::time::Duration;
 
 use evenkeel_config::{
-    Action, Config, Environment, FieldEdits, Forward, Redirect, Rewrite, RoutePriority, parse,
+    Action, Cluster, Config, Environment, FieldEdits, Forward, Redirect, Rewrite, Route,
+    RoutePriority, parse,
 };
 use evenkeel_core::LabelSelector;
 use support::judge;
@@ -70,11 +71,34 @@ fn every_key_arrives() {
     assert!(path.takes(b"/v1") && path.takes(b"/v1/a") && !path.takes(b"/v10"));
     assert_eq!(first.when.methods, ["GET".into(), "HEAD".into()]);
     assert_eq!(first.when.headers, [("X-Canary".into(), "1".into())]);
-    let Action::Forward(forward) = &first.action else {
+    check_forward(first, &config.clusters);
+    let path = second.when.path.as_ref().expect("a path");
+    assert!(path.takes(b"/a b") && !path.takes(b"/a b/"));
+    assert_eq!(
+        second.when.host.as_ref().expect("a host").to_string(),
+        "[::1]"
+    );
+    assert_eq!(third.action, Action::Redirect(Redirect::default()));
+    let cookies = config.clusters.iter().map(|cluster| {
+        let sticky = cluster.sticky.as_ref().expect("it is on");
+        (&*cluster.name, &*sticky.cookie)
+    });
+    assert_eq!(
+        cookies.collect::<Vec<_>>(),
+        [("web", "ek"), ("canary", "c")]
+    );
+    assert_eq!(
+        config.clusters[0].endpoints[0].address(),
+        "unix:/run/a.sock"
+    );
+}
+
+fn check_forward(route: &Route, clusters: &[Cluster]) {
+    let Action::Forward(forward) = &route.action else {
         panic!("it leads to clusters");
     };
     let labels = LabelSelector::new([("version", "2")]).or_any();
-    for cluster in &config.clusters {
+    for cluster in clusters {
         let views = std::slice::from_ref(&labels);
         assert_eq!(cluster.views, views, "each knows it beforehand");
     }
@@ -100,26 +124,6 @@ fn every_key_arrives() {
     assert_eq!(*forward, expected);
     let strip = forward.rewrite.strip_prefix.as_ref().expect("a prefix");
     assert_eq!(strip.to_string(), "/v1/");
-
-    let path = second.when.path.as_ref().expect("a path");
-    assert!(path.takes(b"/a b") && !path.takes(b"/a b/"));
-    assert_eq!(
-        second.when.host.as_ref().expect("a host").to_string(),
-        "[::1]"
-    );
-    assert_eq!(third.action, Action::Redirect(Redirect::default()));
-    let cookies = config.clusters.iter().map(|cluster| {
-        let sticky = cluster.sticky.as_ref().expect("it is on");
-        (&*cluster.name, &*sticky.cookie)
-    });
-    assert_eq!(
-        cookies.collect::<Vec<_>>(),
-        [("web", "ek"), ("canary", "c")]
-    );
-    assert_eq!(
-        config.clusters[0].endpoints[0].address(),
-        "unix:/run/a.sock"
-    );
 }
 
 /// What stands below `[[listener.route]]`, from line 5 on, and all that is said of it.

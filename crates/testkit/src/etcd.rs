@@ -1,12 +1,12 @@
 //! A real etcd, as far as it is installed.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::deadline::eventually;
 use crate::missing::not_tested;
+use crate::port::free_port;
 
 /// An etcd of one member with a folder and ports of its own. Dropped, it ends.
 #[derive(Debug)]
@@ -191,9 +191,4 @@ impl Drop for Etcd {
         self.kill();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("bound").port()
 }

@@ -12,6 +12,8 @@
 
 #![deny(missing_docs)]
 
+#[cfg(feature = "gateway")]
+mod async_server;
 #[cfg(feature = "authority")]
 mod authority;
 mod client;
@@ -23,9 +25,12 @@ mod golden;
 pub mod laws;
 mod message;
 mod missing;
+mod port;
 mod silent;
 mod upstream;
 
+#[cfg(feature = "gateway")]
+pub use async_server::AsyncServer;
 #[cfg(feature = "authority")]
 pub use authority::Authority;
 pub use client::RawClient;
@@ -36,5 +41,6 @@ pub use gateway::{Gateway, config};
 pub use golden::golden;
 pub use message::{Head, Response};
 pub use missing::not_tested;
+pub use port::free_port;
 pub use silent::{Blackhole, Refusing};
 pub use upstream::{Act, Answer, Gate, Received, Script, Upstream};

@@ -1,4 +1,5 @@
-//! Every relative link in a Markdown file leads to a file of the repository.
+//! Every relative link in a Markdown file leads to a file of the repository, and where it names a part of a
+//! document, to a heading that is there.
 
 use super::tree::File;
 use super::{Finding, Tree};
@@ -16,7 +17,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Targets of links, with their lines; code is left out.
-fn links(file: &File) -> Vec<(usize, String)> {
+pub(super) fn links(file: &File) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_code = false;
     for (number, line) in file.lines() {
@@ -55,7 +56,7 @@ fn first_word(target: &str) -> String {
 }
 
 fn fault(tree: &Tree, from: &str, target: &str) -> Option<String> {
-    if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
+    if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
     let path = target.split(['#', '?']).next().unwrap_or_default();
@@ -64,11 +65,34 @@ fn fault(tree: &Tree, from: &str, target: &str) -> Option<String> {
             "link to `{target}`: write it relative to this file"
         ));
     }
-    let resolved = resolve(from, path);
-    match resolved {
-        Some(path) if tree.has(&path) => None,
-        _ => Some(format!("link to `{target}`: there is no such file")),
-    }
+    let resolved = match path {
+        "" => Some(from.to_owned()),
+        _ => resolve(from, path),
+    };
+    let Some(found) = resolved.filter(|path| tree.has(path)) else {
+        return Some(format!("link to `{target}`: there is no such file"));
+    };
+    let (_, part) = target.split_once('#')?;
+    let document = tree.files.iter().find(|file| file.path == found)?;
+    let is_there = !document.is(&["md"]) || headings(document).any(|heading| heading == part);
+    (!is_there).then(|| format!("link to `{target}`: there is no such heading"))
+}
+
+/// What links call the headings of a document: in small letters, without punctuation, with a hyphen for each space.
+/// Two headings that are called alike would need more; none are linked to.
+fn headings(file: &File) -> impl Iterator<Item = String> {
+    let mut in_code = false;
+    let titles = file.lines().filter_map(move |(_, line)| {
+        in_code ^= line.trim_start().starts_with("```");
+        let title = line.trim_start_matches('#');
+        (!in_code && title.len() < line.len()).then(|| title.trim())
+    });
+    titles.map(|title| {
+        let lower = title.to_lowercase();
+        let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        let kept = lower.chars().filter(kept);
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
 }
 
 /// The target's path from the root; None when it leads out of the repository.
@@ -94,11 +118,27 @@ mod tests {
     #[test]
     fn a_broken_link_is_found_with_its_line() {
         let text = "# A\n\nSee [b](b.md#part), [c](../c/ \"title\") and [gone](gone.md).\n";
-        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", ""), ("c/d.rs", "")]);
+        let tree = Tree::of(&[
+            ("docs/a.md", text),
+            ("docs/b.md", "# Part\n"),
+            ("c/d.rs", ""),
+        ]);
         let findings: Vec<_> = check(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(
             findings,
             ["docs/a.md:3: link to `gone.md`: there is no such file"]
+        );
+    }
+
+    #[test]
+    fn a_heading_that_is_not_there_is_found() {
+        let text = "# The `one`: a, b\n[a](#the-one-a-b) [b](b.md#two) [c](b.md#no-heading) [d](d.rs#L1)\n";
+        let other = "## Two\n```sh\n# no heading\n```\n";
+        let tree = Tree::of(&[("a.md", text), ("b.md", other), ("d.rs", "")]);
+        let findings: Vec<_> = check(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            findings,
+            ["a.md:2: link to `b.md#no-heading`: there is no such heading"]
         );
     }
 
@@ -110,7 +150,7 @@ mod tests {
 
     #[test]
     fn code_and_other_sites_pass() {
-        let text = "`[a](b)`\n```\n[c](d)\n```\n[e](https://example.com) [f](#g)\n";
+        let text = "# G\n`[a](b)`\n```\n[c](d)\n```\n[e](https://example.com) [f](#g)\n";
         assert_eq!(check(&Tree::of(&[("a.md", text)])), []);
     }
 }

@@ -16,6 +16,7 @@ mod lockfile;
 mod machine_paths;
 mod markers;
 mod names;
+mod pages;
 mod strategy_pages;
 mod tree;
 
@@ -63,6 +64,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     machine_paths::check,
     markers::check,
     names::check,
+    pages::check,
     strategy_pages::check,
 ];
 

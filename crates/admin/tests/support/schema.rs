@@ -19,26 +19,9 @@ pub(crate) fn mistakes(document: &Value, schema: &Value, value: &Value, at: &str
                 all.push(format!("{at}: {value} is not among {rule}"));
             }
             "const" if rule != value => all.push(format!("{at}: {value} is not {rule}")),
-            "minimum"
-                if value
-                    .as_f64()
-                    .is_some_and(|value| Some(value) < rule.as_f64()) =>
-            {
-                all.push(format!("{at}: {value} is below {rule}"));
-            }
-            "maximum"
-                if value
-                    .as_f64()
-                    .is_some_and(|value| Some(value) > rule.as_f64()) =>
-            {
-                all.push(format!("{at}: {value} is above {rule}"));
-            }
-            "minLength"
-                if value
-                    .as_str()
-                    .is_some_and(|text| (text.len() as u64) < rule.as_u64().unwrap_or(0)) =>
-            {
-                all.push(format!("{at}: {value} is shorter than {rule}"));
+            "minimum" | "maximum" | "minLength" => {
+                let beyond = beyond(keyword, rule, value);
+                all.extend(beyond.map(|word| format!("{at}: {value} is {word} {rule}")));
             }
             "required" => {
                 let missing = rule.as_array().into_iter().flatten();
@@ -62,13 +45,23 @@ pub(crate) fn mistakes(document: &Value, schema: &Value, value: &Value, at: &str
                 }
             }
             "properties" | "additionalProperties" => {}
-            "type" | "enum" | "const" | "minimum" | "maximum" | "minLength" | "description"
-            | "format" => {}
+            "type" | "enum" | "const" | "description" | "format" => {}
             other => panic!("the judge does not know {other}"),
         }
     }
     all.extend(wrong_properties(document, schema, value, at));
     all
+}
+
+/// On which side of its limit a value lies, if it is beyond it.
+fn beyond(keyword: &str, limit: &Value, value: &Value) -> Option<&'static str> {
+    let number = value.as_f64();
+    let length = value.as_str().map(|text| text.len() as u64);
+    match keyword {
+        "minimum" => (number? < limit.as_f64()?).then_some("below"),
+        "maximum" => (number? > limit.as_f64()?).then_some("above"),
+        _ => (length? < limit.as_u64()?).then_some("shorter than"),
+    }
 }
 
 fn wrong_properties(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {

@@ -10,9 +10,10 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use super::client::{Client, Next};
+use super::client::Client;
 use super::desk::Visit;
 use super::exchange::After;
+use super::hearing::Next;
 use super::request::Request;
 use crate::http2::Incoming;
 

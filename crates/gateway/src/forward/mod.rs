@@ -5,6 +5,7 @@ mod client;
 mod desk;
 mod exchange;
 mod hands;
+mod hearing;
 mod hedge;
 mod http2;
 mod opening;

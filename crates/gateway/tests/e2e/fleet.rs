@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use evenkeel_config::{
-    ClusterTls, EtcdPlace, Fleet, HealthCheck, HttpProbe, Probe, StrategyChoice, SubsetRules,
-    parse_registry_url,
+    ClusterTls, EtcdPlace, Fleet, StrategyChoice, SubsetRules, parse_registry_url,
 };
-use evenkeel_core::health::{ActivePolicy, Health};
-use evenkeel_core::{Admin, Endpoint, Nanos, SubsetMethod};
+use evenkeel_core::health::Health;
+use evenkeel_core::{Admin, Endpoint, SubsetMethod};
 use evenkeel_gateway::{Event, EventKind, OperatorChanges};
 use evenkeel_testkit::{Answer, Etcd, Gateway, Upstream, config, eventually};
 
 use crate::ask;
+use crate::health::quick;
 
 const IDS: [&str; 3] = ["a", "b", "c"];
 
@@ -33,20 +33,6 @@ fn configured(url: &str, instance: &str) -> evenkeel_config::Config {
         shares_health: true,
     });
     config
-}
-
-fn quick_check() -> HealthCheck {
-    let ms = Nanos::from_millis;
-    HealthCheck {
-        probe: Probe::Http(HttpProbe::default()),
-        policy: ActivePolicy {
-            interval: ms(100),
-            fast_interval: ms(50),
-            timeout: ms(1_000),
-            hold_down: Nanos(0),
-            ..ActivePolicy::default()
-        },
-    }
 }
 
 fn member(etcd: &Etcd, instance: &str) -> Gateway {
@@ -251,7 +237,7 @@ fn an_endpoint_is_out_for_all_when_a_quorum_holds_it_out() {
         let mut configured = configured(etcd.url(), &format!("gw-{at}"));
         let cluster = &mut configured.clusters[0];
         cluster.endpoints = vec![upstreams[at].endpoint("a"), spare.endpoint("b")];
-        cluster.health = Some(quick_check());
+        cluster.health = Some(quick());
         cluster.outlier = None;
         Gateway::start(&configured)
     });

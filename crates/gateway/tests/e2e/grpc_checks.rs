@@ -1,6 +1,5 @@
 //! Checks by gRPC's health service, against a real HTTP/2 server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -8,47 +7,23 @@ use bytes::Bytes;
 use evenkeel_config::{ClusterTls, HealthCheck, Probe};
 use evenkeel_core::health::ActivePolicy;
 use evenkeel_core::{Endpoint, Nanos, Standing};
-use evenkeel_testkit::{Authority, Gateway, Upstream, eventually};
+use evenkeel_testkit::{AsyncServer, Authority, Gateway, Upstream, eventually};
 use http::{HeaderMap, HeaderValue, Response};
-use tokio::sync::oneshot;
 
 use crate::tls::tls;
 
 /// A strict server: it answers only once a request has ended.
 struct Server {
-    address: SocketAddr,
+    server: AsyncServer,
     status: Arc<AtomicU8>,
-    /// Dropped, it ends the server.
-    _runs: oneshot::Sender<()>,
 }
 
 impl Server {
     fn start() -> Self {
         let status = Arc::new(AtomicU8::new(1));
-        let (runs, mut ends) = oneshot::channel::<()>();
-        let (tell, told) = std::sync::mpsc::channel();
         let said = Arc::clone(&status);
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("an event loop");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-                let listener = listener.expect("a free port");
-                let address = listener.local_addr().expect("bound");
-                tell.send(address).expect("somebody waits");
-                tokio::select! {
-                    () = serve(listener, said) => {}
-                    _ = &mut ends => {}
-                }
-            });
-        });
-        Self {
-            address: told.recv().expect("it starts"),
-            status,
-            _runs: runs,
-        }
+        let server = AsyncServer::start(|listener| serve(listener, said));
+        Self { server, status }
     }
 }
 
@@ -108,7 +83,7 @@ fn quick() -> HealthCheck {
 fn c09_the_health_service_is_asked_in_full() {
     let server = Server::start();
     let other = Upstream::ok("no HTTP/2");
-    let endpoint = Endpoint::new("a", server.address.to_string());
+    let endpoint = server.server.endpoint("a");
     let gateway = Gateway::with([endpoint, other.endpoint("b")], |config| {
         config.clusters[0].health = Some(quick());
     });
@@ -135,7 +110,7 @@ fn c09_the_health_service_is_asked_in_full() {
 fn c09_the_health_service_is_asked_over_tls() {
     let authority = Authority::new();
     let server = Server::start();
-    let endpoint = Endpoint::new("server", server.address.to_string());
+    let endpoint = server.server.endpoint("server");
     let back = Gateway::with([endpoint], |config| {
         let identity = authority.issue("back", &["back.example"]);
         config.listeners[0].tls = vec![tls(identity)];

@@ -39,7 +39,7 @@ impl Mood {
 }
 
 /// Checks that are quick, for tests that need not wait.
-fn quick() -> HealthCheck {
+pub(crate) fn quick() -> HealthCheck {
     let ms = Nanos::from_millis;
     HealthCheck {
         probe: Probe::Http(HttpProbe::default()),

@@ -42,6 +42,11 @@ pub(crate) async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
     client
 }
 
+/// A client on a new connection that may begin a stream.
+pub(crate) async fn ready(address: SocketAddr) -> SendRequest<Bytes> {
+    connect(address).await.ready().await.expect("open")
+}
+
 /// An answer with all that belongs to it.
 #[derive(Debug)]
 pub(crate) struct Whole {
@@ -280,11 +285,7 @@ fn a_stream_that_is_given_up_frees_its_endpoint() {
     });
     let gateway = Gateway::single(&upstream);
     block_on(async {
-        let mut client = connect(gateway.address())
-            .await
-            .ready()
-            .await
-            .expect("open");
+        let mut client = ready(gateway.address()).await;
         let (_waiting, mut early) = client.send_request(get("/never"), true).expect("open");
         let (answer, mut late) = client.send_request(get("/half"), true).expect("open");
         let _body = answer.await.expect("a head");

@@ -1,6 +1,5 @@
 //! Checks by requests over HTTP/2, against a real HTTP/2 server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 
@@ -8,21 +7,18 @@ use bytes::Bytes;
 use evenkeel_config::{ClusterTls, HealthCheck, HttpProbe, Pattern, Probe};
 use evenkeel_core::health::ActivePolicy;
 use evenkeel_core::{Endpoint, Nanos, Standing};
-use evenkeel_testkit::{Authority, Gateway, RawClient, Upstream, eventually};
+use evenkeel_testkit::{AsyncServer, Authority, Gateway, RawClient, Upstream, eventually};
 use h2::RecvStream;
 use h2::server::SendResponse;
 use http::{Request, Response};
-use tokio::sync::oneshot;
 
 use crate::GET;
 use crate::tls::tls;
 
 /// A strict server: no HTTP/1, and it answers only once a request has ended.
 struct Server {
-    address: SocketAddr,
+    server: AsyncServer,
     said: Arc<Said>,
-    /// Dropped, it ends the server.
-    _runs: oneshot::Sender<()>,
 }
 
 struct Said {
@@ -37,30 +33,9 @@ impl Server {
             status: AtomicU16::new(200),
             checks: AtomicUsize::new(0),
         });
-        let (runs, mut ends) = oneshot::channel::<()>();
-        let (tell, told) = std::sync::mpsc::channel();
         let saying = Arc::clone(&said);
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("an event loop");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-                let listener = listener.expect("a free port");
-                let address = listener.local_addr().expect("bound");
-                tell.send(address).expect("somebody waits");
-                tokio::select! {
-                    () = serve(listener, saying) => {}
-                    _ = &mut ends => {}
-                }
-            });
-        });
-        Self {
-            address: told.recv().expect("it starts"),
-            said,
-            _runs: runs,
-        }
+        let server = AsyncServer::start(|listener| serve(listener, saying));
+        Self { server, said }
     }
 
     fn says(&self, status: u16) {
@@ -149,7 +124,7 @@ fn check(pattern: &str) -> HealthCheck {
 fn a_request_checks_what_speaks_http2() {
     let server = Server::start();
     let other = Upstream::ok("no HTTP/2");
-    let endpoint = Endpoint::new("a", server.address.to_string());
+    let endpoint = server.server.endpoint("a");
     let gateway = Gateway::with([endpoint, other.endpoint("b")], |config| {
         config.clusters[0].http2 = true;
         config.clusters[0].health = Some(check(r"READY \d"));
@@ -178,7 +153,7 @@ fn a_request_checks_what_speaks_http2() {
 #[test]
 fn a_body_of_http2_is_looked_at() {
     let server = Server::start();
-    let endpoint = Endpoint::new("a", server.address.to_string());
+    let endpoint = server.server.endpoint("a");
     let gateway = Gateway::with([endpoint], |config| {
         config.clusters[0].http2 = true;
         config.clusters[0].health = Some(check(r"READY [a-z]"));
@@ -194,7 +169,7 @@ fn a_body_of_http2_is_looked_at() {
 fn a_request_checks_what_speaks_http2_over_tls() {
     let authority = Authority::new();
     let server = Server::start();
-    let endpoint = Endpoint::new("server", server.address.to_string());
+    let endpoint = server.server.endpoint("server");
     let back = Gateway::with([endpoint], |config| {
         let identity = authority.issue("back", &["back.example"]);
         config.listeners[0].tls = vec![tls(identity)];

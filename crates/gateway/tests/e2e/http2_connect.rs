@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 use tungstenite::Message;
 use tungstenite::protocol::{Role, WebSocket};
 
-use crate::http2::{ask, block_on, connect, get, whole};
+use crate::http2::{ask, block_on, connect, get, ready, whole};
 use crate::noise;
 use crate::websocket::{config, server};
 
@@ -106,11 +106,7 @@ fn e07_a_refused_stream_is_no_way_in() {
     let upstream = Upstream::answering(|_| Answer::status(403, "no"));
     let gateway = Gateway::single(&upstream);
     block_on(async {
-        let mut client = connect(gateway.address())
-            .await
-            .ready()
-            .await
-            .expect("open");
+        let mut client = ready(gateway.address()).await;
         let _ = ask(&client, get("/first"), Vec::new()).await;
         let (answer, mut send) = client
             .send_request(extended("websocket"), false)
@@ -142,11 +138,7 @@ fn a_success_that_changes_nothing_resets_the_stream() {
     let upstream = Upstream::ok("page");
     let gateway = Gateway::single(&upstream);
     block_on(async {
-        let mut client = connect(gateway.address())
-            .await
-            .ready()
-            .await
-            .expect("open");
+        let mut client = ready(gateway.address()).await;
         let _ = ask(&client, get("/first"), Vec::new()).await;
         let (answer, _send) = client
             .send_request(extended("websocket"), false)

@@ -1,29 +1,24 @@
 //! Endpoints that speak HTTP/2, and gRPC through the gateway.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_core::Endpoint;
-use evenkeel_testkit::{Gateway, RawClient, eventually};
+use evenkeel_testkit::{AsyncServer, Gateway, RawClient, Refusing, eventually};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, Response};
-use tokio::sync::oneshot;
 
-use crate::http2::{ask, block_on, connect, get, post, whole};
+use crate::http2::{ask, block_on, connect, get, post, ready, whole};
 use crate::http2_frames::{END_HEADERS, END_STREAM, Frames, GET, HEADERS, OK};
 use crate::noise;
 
 /// A server of HTTP/2 that does what the path of a request says.
 struct Server {
-    address: SocketAddr,
+    server: AsyncServer,
     counts: Arc<Counts>,
-    /// Dropped, it ends the server.
-    _runs: oneshot::Sender<()>,
 }
 
 #[derive(Default)]
@@ -36,35 +31,14 @@ struct Counts {
 
 impl Server {
     fn start() -> Self {
-        let (runs, ends) = oneshot::channel::<()>();
-        let (tell, told) = std::sync::mpsc::channel();
         let counts = Arc::new(Counts::default());
         let counting = Arc::clone(&counts);
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("an event loop");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-                let listener = listener.expect("a free port");
-                tell.send(listener.local_addr().expect("bound"))
-                    .expect("somebody waits");
-                tokio::select! {
-                    () = serve(listener, counting) => {}
-                    _ = ends => {}
-                }
-            });
-        });
-        Self {
-            address: told.recv().expect("it starts"),
-            counts,
-            _runs: runs,
-        }
+        let server = AsyncServer::start(|listener| serve(listener, counting));
+        Self { server, counts }
     }
 
     fn endpoint(&self, id: &str) -> Endpoint {
-        Endpoint::new(id, self.address.to_string())
+        self.server.endpoint(id)
     }
 
     fn count(&self) -> usize {
@@ -114,10 +88,6 @@ async fn answer(
 ) {
     let path = request.uri().path().to_owned();
     let grpc = || Response::builder().header("content-type", "application/grpc");
-    let seen = |name: &str| request.headers().get(name).cloned();
-    let (te, via) = (seen("te"), seen("x-forwarded-proto"));
-    let authority = request.uri().authority().map(ToString::to_string);
-    let mut body = request.into_body();
     match &*path {
         "/trailers-only" => {
             let answer = grpc().header("grpc-status", "12").body(()).expect("right");
@@ -149,24 +119,38 @@ async fn answer(
             let _ = send.send_trailers(trailers(if is_two { "10" } else { "5" }));
         }
         "/told" => {
-            let answer = Response::builder()
-                .header("x-te", te.expect("trailers are said to be welcome"))
-                .header("x-proto", via.expect("it is said"))
-                .header("x-authority", authority.expect("there is one"));
-            let _ = respond.send_response(answer.body(()).expect("right"), true);
+            let _ = respond.send_response(told(&request), true);
         }
         _ => {
-            // Each message is sent back as it comes, before the request ends.
-            let mut send = respond
+            let send = respond
                 .send_response(grpc().body(()).expect("right"), false)
                 .expect("open");
-            while let Some(Ok(data)) = body.data().await {
-                let _ = body.flow_control().release_capacity(data.len());
-                send_all(&mut send, data).await;
-            }
-            let _ = send.send_trailers(trailers("0"));
+            send_back(request.into_body(), send).await;
         }
     }
+}
+
+/// What the endpoint was told of the request.
+fn told(request: &Request<RecvStream>) -> Response<()> {
+    let field = |name: &str| request.headers().get(name).cloned();
+    let authority = request.uri().authority().map(ToString::to_string);
+    let answer = Response::builder()
+        .header(
+            "x-te",
+            field("te").expect("trailers are said to be welcome"),
+        )
+        .header("x-proto", field("x-forwarded-proto").expect("it is said"))
+        .header("x-authority", authority.expect("there is one"));
+    answer.body(()).expect("right")
+}
+
+/// Sends each message back as it comes, before the request ends.
+async fn send_back(mut body: RecvStream, mut send: SendStream<Bytes>) {
+    while let Some(Ok(data)) = body.data().await {
+        let _ = body.flow_control().release_capacity(data.len());
+        send_all(&mut send, data).await;
+    }
+    let _ = send.send_trailers(trailers("0"));
 }
 
 /// A gateway that speaks HTTP/2 to these.
@@ -267,11 +251,7 @@ fn both_directions_flow_at_once() {
     let server = Server::start();
     let gateway = over([server.endpoint("a")]);
     block_on(async {
-        let mut client = connect(gateway.address())
-            .await
-            .ready()
-            .await
-            .expect("open");
+        let mut client = ready(gateway.address()).await;
         let (answer, mut send) = client.send_request(post("/echo"), false).expect("open");
         send.send_data("first".into(), false).expect("open");
         let mut body = answer.await.expect("a head").into_body();
@@ -291,11 +271,7 @@ fn a_reset_reaches_the_endpoint() {
     let server = Server::start();
     let gateway = over([server.endpoint("a")]);
     block_on(async {
-        let mut client = connect(gateway.address())
-            .await
-            .ready()
-            .await
-            .expect("open");
+        let mut client = ready(gateway.address()).await;
         let (_answer, mut send) = client.send_request(post("/never"), false).expect("open");
         send.send_data("x".into(), false).expect("open");
         while server.count() == 0 {
@@ -324,13 +300,8 @@ fn a_reset_reaches_the_endpoint() {
 #[test]
 fn f07_what_was_refused_is_tried_elsewhere() {
     let server = Server::start();
-    let refused = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let nobody = refused.local_addr().expect("bound");
-    drop(refused);
-    let gateway = over([
-        Endpoint::new("gone", nobody.to_string()),
-        server.endpoint("a"),
-    ]);
+    let refusing = Refusing::new();
+    let gateway = over([refusing.endpoint("gone"), server.endpoint("a")]);
     block_on(async {
         let client = connect(gateway.address()).await;
         for _ in 0..8 {

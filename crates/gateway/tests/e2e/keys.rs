@@ -195,6 +195,30 @@ fn traffic_stays_in_its_zone() {
     assert_eq!(ask(gateway.address(), crate::GET).text(), "there");
 }
 
+/// Checks that find an endpoint soon.
+fn often() -> HealthCheck {
+    HealthCheck {
+        probe: Probe::Tcp,
+        policy: ActivePolicy {
+            interval: Nanos::from_millis(100),
+            fast_interval: Nanos::from_millis(50),
+            ..ActivePolicy::default()
+        },
+    }
+}
+
+/// How many of 2,000 keys go to each endpoint.
+fn choices(gateway: &Gateway) -> BTreeMap<String, i32> {
+    let mut chosen = BTreeMap::new();
+    for key in 0..2_000 {
+        let (control, key) = (gateway.control(), format!("key-{key}"));
+        let told = control.dry_run(gateway.cluster(), Some(&key));
+        let id = told["chosen"].as_str().expect("somebody").to_owned();
+        *chosen.entry(id).or_insert(0) += 1;
+    }
+    chosen
+}
+
 /// The picture of where keys live agrees with where requests go; an endpoint that is unwell keeps its keys, and
 /// others take them.
 #[test]
@@ -209,14 +233,7 @@ fn the_map_of_keys_is_where_requests_go() {
         endpoints[3] = refusing.endpoint("d").with_weight(1);
         let gateway = Gateway::with(endpoints, |config| {
             choose(config, strategy.name, KeyPolicy::default());
-            config.clusters[0].health = Some(HealthCheck {
-                probe: Probe::Tcp,
-                policy: ActivePolicy {
-                    interval: Nanos::from_millis(100),
-                    fast_interval: Nanos::from_millis(50),
-                    ..ActivePolicy::default()
-                },
-            });
+            config.clusters[0].health = Some(often());
         });
         let whole = gateway.cluster().key_map().expect("it chooses by key");
         let sum = |of: fn(&KeyShare) -> f64| whole.endpoints.iter().map(of).sum::<f64>();
@@ -229,14 +246,7 @@ fn the_map_of_keys_is_where_requests_go() {
                 .is_some_and(|map| map.endpoints[3].now == 0.0)
         });
         let map = gateway.cluster().key_map().expect("it chooses by key");
-        let mut chosen = BTreeMap::new();
-        for key in 0..2_000 {
-            let told = gateway
-                .control()
-                .dry_run(gateway.cluster(), Some(&format!("key-{key}")));
-            let id = told["chosen"].as_str().expect("somebody").to_owned();
-            *chosen.entry(id).or_insert(0) += 1;
-        }
+        let chosen = choices(&gateway);
         for (at, share) in map.endpoints.iter().enumerate() {
             let came = f64::from(*chosen.get(&*share.id).unwrap_or(&0)) / 2_000.0;
             assert!(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use evenkeel_config::{Cluster, Config, Listener};
 use evenkeel_core::Admin;
 use evenkeel_gateway::{Changes, EventKind, OperatorChanges, ReloadError};
-use evenkeel_testkit::{Answer, Gate, Gateway, RawClient, Upstream, config, eventually};
+use evenkeel_testkit::{Answer, Gate, Gateway, RawClient, Upstream, config, eventually, free_port};
 
 use crate::membership::at_rate;
 use crate::{GET, ask};
@@ -23,9 +23,8 @@ fn reloaded(gateway: &Gateway, config: &Config) -> Changes {
 }
 
 /// A free port, for a listener that comes later.
-fn free_port() -> SocketAddr {
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    socket.local_addr().expect("bound")
+fn free_place() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], free_port()))
 }
 
 fn listener(name: &str, address: SocketAddr) -> Listener {
@@ -194,7 +193,7 @@ fn g12_a_changed_listener_still_accepts() {
 fn g12_listeners_come_and_go() {
     let upstream = Upstream::ok("ok");
     let gateway = Gateway::single(&upstream);
-    let (first, port) = (gateway.address(), free_port());
+    let (first, port) = (gateway.address(), free_place());
     for round in 0..5 {
         let mut next = config([upstream.endpoint("a")]);
         next.listeners.push(listener("second", port));
@@ -239,7 +238,7 @@ fn g12_the_file_of_a_removed_unix_socket_is_removed() {
 fn g09_a_busy_port_refuses_the_whole_reload() {
     let (old, new) = (Upstream::ok("old"), Upstream::ok("new"));
     let gateway = Gateway::single(&old);
-    let port = free_port();
+    let port = free_place();
     let mut next = config([new.endpoint("a")]);
     next.listeners.push(listener("fine", port));
     next.listeners.push(listener("busy", old.address()));
@@ -353,7 +352,7 @@ fn described(gateway: &Gateway) -> Vec<String> {
 fn g11_reloads_leave_nothing_behind() {
     let upstream = Upstream::ok("ok");
     let gateway = Gateway::single(&upstream);
-    let port = free_port();
+    let port = free_place();
     let mut round = |number: u64| {
         let mut next = config([upstream.endpoint("a"), upstream.endpoint("b")]);
         next.clusters[0].timeout.idle = Duration::from_secs(number + 1);

@@ -470,6 +470,30 @@ dV6pDhGmEVoCIQCkwqgu/OftYlOSELzEcNWrOyhd9np2gyvcRuOqefA00Q==
 -----END CERTIFICATE-----
 ";
 
+/// What openssl's client says of a request for b.example.
+fn openssl(address: SocketAddr, authority: &Authority, arguments: &[&str]) -> String {
+    let name = "s_client -servername b.example -verify_hostname b.example";
+    let how = "-verify_return_error -alpn http/1.1 -ign_eof -connect";
+    let mut client = Command::new("openssl")
+        .args(name.split(' ').chain(how.split(' ')))
+        .arg(address.to_string())
+        .arg("-CAfile")
+        .arg(authority.file())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("openssl is installed");
+    let mut input = client.stdin.take().expect("piped");
+    input
+        .write_all(b"GET / HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n")
+        .expect("it is taken");
+    let output = client.wait_with_output().expect("it ends");
+    drop(input);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// openssl's client agrees: the chain, the name, the protocol inside, and a session that is taken up.
 #[test]
 fn openssl_is_content() {
@@ -481,39 +505,7 @@ fn openssl_is_content() {
     ];
     let gateway = secured([upstream.endpoint("a")], all, |_| {});
     let session = authority.file().with_file_name("session");
-    let ask = |arguments: &[&str]| {
-        let mut client = Command::new("openssl")
-            .args([
-                "s_client",
-                "-servername",
-                "b.example",
-                "-verify_hostname",
-                "b.example",
-            ])
-            .args([
-                "-verify_return_error",
-                "-alpn",
-                "http/1.1",
-                "-ign_eof",
-                "-connect",
-            ])
-            .arg(gateway.address().to_string())
-            .arg("-CAfile")
-            .arg(authority.file())
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("openssl is installed");
-        let mut input = client.stdin.take().expect("piped");
-        input
-            .write_all(b"GET / HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n")
-            .expect("it is taken");
-        let output = client.wait_with_output().expect("it ends");
-        drop(input);
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
+    let ask = |arguments: &[&str]| openssl(gateway.address(), &authority, arguments);
     let session = session.to_str().expect("text");
     for version in ["-tls1_2", "-tls1_3"] {
         for (reused, arguments) in [("New, ", "-sess_out"), ("Reused, ", "-sess_in")] {

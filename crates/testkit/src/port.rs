@@ -1,0 +1,54 @@
+//! Ports for servers that cannot be asked which one they took.
+
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::BuildHasher as _;
+use std::net::TcpListener;
+
+/// The ports that the system gives to connections, from the first one on.
+const GIVEN: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+
+/// Where they begin on a system that does not say.
+const GIVEN_FROM: u16 = 32_768;
+
+/// Below are those of services.
+const FIRST: u16 = 10_000;
+
+/// A port of loopback that nobody has and that the system gives to no connection: so it is still free when a server binds
+/// it, and again after the server was killed.
+///
+/// # Panics
+///
+/// When none is found.
+#[must_use]
+pub fn free_port() -> u16 {
+    let told = fs::read_to_string(GIVEN).unwrap_or_default();
+    let told = told.split_whitespace().next();
+    let end = told.and_then(|first| first.parse().ok());
+    let end = end.unwrap_or(GIVEN_FROM).max(FIRST + 1);
+    let chance = RandomState::new();
+    let port = (0..1_000_u32).find_map(|draw| {
+        let draw = chance.hash_one(draw) % u64::from(end - FIRST);
+        let port = FIRST + draw as u16;
+        TcpListener::bind(("127.0.0.1", port))
+            .is_ok()
+            .then_some(port)
+    });
+    port.expect("a free port below those of connections")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_can_be_bound_again_and_again() {
+        for _ in 0..20 {
+            let port = free_port();
+            assert!(port >= FIRST);
+            for _ in 0..3 {
+                TcpListener::bind(("127.0.0.1", port)).expect("nobody took it");
+            }
+        }
+    }
+}
