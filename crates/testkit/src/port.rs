@@ -1,9 +1,11 @@
 //! Ports for servers that cannot be asked which one they took.
 
-use std::collections::hash_map::RandomState;
 use std::fs;
-use std::hash::BuildHasher as _;
 use std::net::TcpListener;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use evenkeel_core::hash::{Algorithm, Hasher};
 
 /// The ports that the system gives to connections, from the first one on.
 const GIVEN: &str = "/proc/sys/net/ipv4/ip_local_port_range";
@@ -13,6 +15,9 @@ const GIVEN_FROM: u16 = 32_768;
 
 /// Below are those of services.
 const FIRST: u16 = 10_000;
+
+/// How many this process has drawn.
+static DRAWN: AtomicU32 = AtomicU32::new(0);
 
 /// A port of loopback that nobody has and that the system gives to no connection: so it is still free when a server binds
 /// it, and again after the server was killed.
@@ -26,9 +31,11 @@ pub fn free_port() -> u16 {
     let told = told.split_whitespace().next();
     let end = told.and_then(|first| first.parse().ok());
     let end = end.unwrap_or(GIVEN_FROM).max(FIRST + 1);
-    let chance = RandomState::new();
-    let port = (0..1_000_u32).find_map(|draw| {
-        let draw = chance.hash_one(draw) % u64::from(end - FIRST);
+    let port = (0..1_000).find_map(|_| {
+        let number = DRAWN.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        // Processes of tests that run side by side draw others.
+        let hasher = Hasher::new(Algorithm::Xxh3, u64::from(process::id()));
+        let draw = hasher.hash(&number) % u64::from(end - FIRST);
         let port = FIRST + draw as u16;
         TcpListener::bind(("127.0.0.1", port))
             .is_ok()

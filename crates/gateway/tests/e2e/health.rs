@@ -98,15 +98,16 @@ fn a_hung_endpoint_is_out_soon_and_comes_back() {
     let mut events = gateway.control().events().subscribe();
     eventually("it is checked", || a.count() > 1);
     mood.set(HUNG);
-    let late = Deadline::after(Duration::from_secs(5));
+    let patience = Duration::from_secs(30);
+    let late = Deadline::after(patience);
     eventually("it is out", || {
         standing(&gateway, "a") == Standing::Unhealthy
     });
-    println!(
-        "it was out after {:?}",
-        Duration::from_secs(5) - late.left()
+    println!("it was out after {:?}", patience - late.left());
+    assert!(
+        !late.is_over(),
+        "three seconds, and the rest for a busy machine"
     );
-    assert!(!late.is_over(), "three seconds, and two for a busy machine");
     let told = gateway.endpoint("a");
     assert_eq!(told.health, Health::Unhealthy);
     assert!(
