@@ -219,3 +219,52 @@ fn an_endpoint_stands_as_its_health_is() {
     assert!(until.is_some_and(|until| until > now));
     assert_eq!(health.next_tick(now), until);
 }
+
+/// The endpoints that an interval ejects, when so many of a hundred requests failed at each.
+fn interval(health: &mut ClusterHealth, failures: &[u64]) -> Vec<Happening> {
+    let ids: Vec<String> = (0..failures.len()).map(id).collect();
+    let observed = failures.iter().map(|failures| Observed {
+        successes: 100 - failures,
+        failures: *failures,
+        ..Observed::default()
+    });
+    let observed = ids.iter().map(String::as_str).zip(observed);
+    health.interval(observed, Nanos::from_secs(10))
+}
+
+/// By shares of failures as by failures in a row: when more than half fail, with those that are out
+/// already, it is not they who are to blame.
+#[test]
+fn when_most_fail_nobody_is_ejected_until_they_do_not() {
+    let policy = OutlierPolicy {
+        max_ejected: 1.0,
+        ..OutlierPolicy::default()
+    };
+    let policy = HealthPolicy {
+        outlier: Some(policy),
+        ..HealthPolicy::default()
+    };
+    let mut health = cluster(policy, 4);
+    let brake = |happenings: &[Happening]| match happenings {
+        [Happening::SharedCause { begins, .. }] => Some(*begins),
+        _ => None,
+    };
+    let most = interval(&mut health, &[60, 60, 60, 0]);
+    assert_eq!(brake(&most), Some(true), "{most:?}");
+    assert!(health.has_shared_cause());
+    assert!(
+        interval(&mut health, &[60, 60, 60, 0]).is_empty(),
+        "it is said once"
+    );
+    assert_eq!(ejected(&health, 4), 0);
+    let over = interval(&mut health, &[0, 0, 0, 0]);
+    assert_eq!(brake(&over), Some(false), "{over:?}");
+    assert!(!health.has_shared_cause());
+    // Half of them is not most.
+    let half = interval(&mut health, &[60, 60, 0, 0]);
+    assert_eq!((half.len(), ejected(&health, 4)), (2, 2), "{half:?}");
+    // One more would be.
+    let third = interval(&mut health, &[60, 60, 60, 0]);
+    assert_eq!(brake(&third), Some(true), "{third:?}");
+    assert_eq!(ejected(&health, 4), 2);
+}

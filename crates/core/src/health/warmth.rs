@@ -46,3 +46,72 @@ impl ClusterHealth {
         Some((record.warmth, since + whole))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{HealthPolicy, Listed, SlowStart};
+    use super::*;
+    use crate::endpoint::Admin;
+
+    const JOINED: Nanos = Nanos::from_secs(100);
+
+    fn listed(count: usize) -> impl Iterator<Item = Listed> {
+        (0..count).map(|number| Listed {
+            id: format!("e{number}").into(),
+            address: "127.0.0.1:1".into(),
+            tier: 0,
+            admin: Admin::Enabled,
+            has_agent: false,
+        })
+    }
+
+    /// So many that are warm, and then others that join.
+    fn joined(warm: usize, all: usize, window: Nanos) -> ClusterHealth {
+        let slow_start = SlowStart {
+            window,
+            ..SlowStart::default()
+        };
+        let policy = HealthPolicy {
+            slow_start: Some(slow_start),
+            ..HealthPolicy::default()
+        };
+        let mut health = ClusterHealth::new(policy, 7);
+        let _ = health.list(listed(warm), true, Nanos(0));
+        let _ = health.list(listed(all), false, JOINED);
+        health
+    }
+
+    #[test]
+    fn who_joins_warms_up_and_is_looked_at_twice_for_each_step() {
+        let window = Nanos::from_secs(32);
+        let mut health = joined(3, 4, window);
+        assert_eq!(health.next_tick(JOINED), Some(JOINED + Nanos::from_secs(1)));
+        let _ = health.tick(JOINED + Nanos::from_secs(16));
+        assert_eq!(health.warmth("e3"), Some((128, JOINED + window)));
+        assert_eq!(health.warmth("e0"), None);
+        let _ = health.tick(JOINED + window);
+        assert_eq!(
+            (health.warmth("e3"), health.next_tick(JOINED + window)),
+            (None, None)
+        );
+        // However short: no more often than each millisecond.
+        let quick = joined(3, 4, Nanos::from_millis(16));
+        assert_eq!(
+            quick.next_tick(JOINED),
+            Some(JOINED + Nanos::from_millis(1))
+        );
+    }
+
+    #[test]
+    fn when_most_are_new_nobody_warms_up() {
+        for (warm, new, warms_up) in [(2, 2, true), (2, 3, false)] {
+            let health = joined(warm, warm + new, Nanos::from_secs(32));
+            let last = format!("e{}", warm + new - 1);
+            assert_eq!(
+                health.warmth(&last).is_some(),
+                warms_up,
+                "{new} join {warm}"
+            );
+        }
+    }
+}

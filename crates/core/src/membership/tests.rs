@@ -79,6 +79,9 @@ fn a_weight_is_scaled_by_both_factors_and_never_to_nothing() {
         "no change"
     );
     assert_eq!(weights(&mut members), [256, 96], "an eighth");
+    let snapshot = members.snapshot();
+    assert_eq!((snapshot.factor(0), snapshot.factor(1)), (256, 32));
+    assert_eq!(snapshot.cluster(), "web");
     members.set_factor("b", 0).expect("known");
     assert_eq!(weights(&mut members), [256, 1]);
     members.set_factors(|_| 512);
