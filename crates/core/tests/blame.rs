@@ -268,3 +268,19 @@ fn when_most_fail_nobody_is_ejected_until_they_do_not() {
     assert_eq!(brake(&third), Some(true), "{third:?}");
     assert_eq!(ejected(&health, 4), 2);
 }
+
+/// By shares of failures as by failures in a row, no more are out than may be.
+#[test]
+fn an_interval_ejects_no_more_than_may_be_out() {
+    let policy = HealthPolicy {
+        outlier: Some(OutlierPolicy::default()),
+        ..HealthPolicy::default()
+    };
+    let mut health = cluster(policy, 20);
+    let mut failures = [0; 20];
+    failures[..5].fill(60);
+    for _ in 0..3 {
+        let _ = interval(&mut health, &failures);
+        assert_eq!(ejected(&health, 20), 2, "a tenth");
+    }
+}

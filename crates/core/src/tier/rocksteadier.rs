@@ -73,6 +73,15 @@ mod tests {
         (0..count).map(|at| format!("e{at:05}")).collect()
     }
 
+    /// The positions of 0, 1, 2 and 3 on the circle are 0, a half, a quarter and three quarters.
+    #[test]
+    fn a_lot_of_callers_begins_at_its_own_position() {
+        assert_eq!(order(4, 0), [0, 2, 1, 3]);
+        assert_eq!(order(4, 1), [1, 3, 0, 2]);
+        assert_eq!(order(3, 3), [0, 2, 1], "round to the first");
+        assert!(order(0, 1).is_empty());
+    }
+
     fn subset(ids: &[String], size: usize, index: u32) -> Vec<u32> {
         let members: Vec<u32> = (0..ids.len() as u32).collect();
         let place = CallerPlace::new(index, index + 1).expect("a place");

@@ -90,6 +90,16 @@ mod tests {
         );
     }
 
+    /// What rounding takes from the own zone is no reason to go elsewhere.
+    #[test]
+    fn where_nobody_has_room_all_stays_at_home() {
+        let healthy = [33_335, 33_329, 33_336];
+        assert_eq!(
+            zone_shares(&[1, 1, 1], &healthy, 1),
+            Some(vec![0, WHOLE, 0])
+        );
+    }
+
     #[test]
     fn small_or_single_zones_are_used_as_a_whole() {
         assert_eq!(zone_shares(&[1], &[9], 0), None);

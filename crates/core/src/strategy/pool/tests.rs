@@ -92,9 +92,11 @@ fn the_bar_is_the_exact_rank() {
 #[test]
 fn a_later_report_replaces_the_earlier_one_of_the_same_endpoint() {
     let mut pool = pool(&[(1, 1), (2, 2)]);
+    pool.insert(report(1, 8, 8));
     pool.insert(report(0, 7, 7));
     assert_eq!(pool.entries.len(), 2);
     assert_eq!(pool.entries[0].report.load.in_flight, 7);
+    assert_eq!(pool.entries[1].report.load.in_flight, 8);
     let seen = Report {
         own_word: false,
         ..report(0, 0, 0)
