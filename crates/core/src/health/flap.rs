@@ -126,6 +126,7 @@ mod tests {
         assert_eq!(flap.removed(&policy, at(590)), Some(at(830)));
         assert_eq!(flap.held(at(829)), Some(at(830)));
         assert_eq!(flap.held(at(830)), None);
+        assert_eq!((flap.recent(at(599)), flap.recent(at(600))), (4, 3));
         // All are forgotten but the last one.
         assert_eq!(flap.removed(&policy, at(1_189)), Some(at(1_249)));
         assert_eq!(flap.removed(&policy, at(3_000)), None);

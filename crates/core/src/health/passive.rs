@@ -88,5 +88,11 @@ mod tests {
             let got = seconds(&mut passive);
             assert!(got <= 330.0, "{got}");
         }
+        let none = OutlierPolicy {
+            base_ejection: Nanos(0),
+            max_ejection: Nanos(0),
+            ..policy
+        };
+        assert_eq!(passive.eject(&none, &mut Rng::new(1), Nanos(0)), Nanos(0));
     }
 }

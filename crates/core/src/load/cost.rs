@@ -69,6 +69,7 @@ mod tests {
         assert!(cost(10, 0, 256).is_below(cost(100, 0, 256), 1024));
         assert!(!cost(100, 0, 256).is_below(cost(10, 0, 256), 1024));
         assert!(cost(10, 4, 256).is_below(cost(10, 5, 256), 1024));
+        assert!(!cost(10, 4, 256).is_below(cost(10, 4, 256), 1024));
         assert!(cost(10, 5, 512).is_below(cost(10, 3, 256), 1024));
     }
 

@@ -71,6 +71,14 @@ mod tests {
         registry::build(name, &[]).expect("registered")
     }
 
+    #[test]
+    fn another_strategy_is_that_of_the_next_generation() {
+        let mut shadow = Shadow::new("web", strategy("random"));
+        shadow.set_strategy(strategy("maglev"));
+        let snapshot = shadow.follow(&live().snapshot());
+        assert_eq!(snapshot.strategy.descriptor().name, "maglev");
+    }
+
     fn live() -> Membership {
         let mut members = Membership::new("web", strategy("round_robin"));
         for id in ["a", "b", "c"] {
