@@ -26,6 +26,8 @@ pub mod laws;
 mod message;
 mod missing;
 mod port;
+#[cfg(feature = "registries")]
+pub mod registry;
 mod silent;
 mod upstream;
 

@@ -1,95 +1,15 @@
 //! Endpoints in Consul: a server that follows its documentation.
 
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use evenkeel_config::{ClusterTls, ConsulService, Discovery, DiscoverySource, parse_registry_url};
-use evenkeel_core::unpoisoned;
-use evenkeel_testkit::{Answer, Authority, Gateway, Received, Upstream, eventually};
-use serde_json::{Value, json};
+use evenkeel_testkit::registry::{CONSUL_WAIT, Consul};
+use evenkeel_testkit::{Authority, Gateway, Upstream, eventually};
+use serde_json::json;
 
 use crate::membership::under_load;
 use crate::tls::{secured, tls};
-
-/// How long the server lets a query wait, whatever it asks for.
-const WAIT: Duration = Duration::from_millis(500);
-
-/// What the server knows.
-#[derive(Default)]
-struct State {
-    index: u64,
-    instances: Vec<Value>,
-    token: Option<&'static str>,
-    /// What it says of its leader beside.
-    leader: Option<(&'static str, &'static str)>,
-    /// Queries that waited.
-    blocking: usize,
-}
-
-/// A server of `/v1/health/service/web` with blocking queries.
-#[derive(Clone, Default)]
-struct Consul(Arc<(Mutex<State>, Condvar)>);
-
-impl Consul {
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let (state, changed) = &*self.0;
-        let mut state = unpoisoned(state.lock());
-        change(&mut state);
-        drop(state);
-        changed.notify_all();
-    }
-
-    /// Registers instances: id, node, upstream; and its index moves.
-    fn set(&self, instances: &[(&str, &str, &Upstream)]) {
-        let instance = |(id, node, upstream): &(&str, &str, &Upstream)| {
-            json!({
-                "Node": { "Node": node, "Address": "127.0.0.1" },
-                "Service": {
-                    "ID": id, "Service": "web", "Address": "", "Port": upstream.address().port(),
-                    "Weights": { "Passing": 3, "Warning": 1 },
-                },
-            })
-        };
-        self.change(|state| {
-            state.instances = instances.iter().map(instance).collect();
-            state.index += 10;
-        });
-    }
-
-    fn serve(&self) -> Upstream {
-        let own = self.clone();
-        Upstream::answering(move |request| own.answer(request))
-    }
-
-    fn answer(&self, request: &Received) -> Answer {
-        let (path, query) = request.target().split_once('?').expect("a query");
-        assert_eq!(path, "/v1/health/service/web");
-        let has = |part: &str| query.split('&').any(|one| one == part);
-        assert!(has("passing") && has("tag=v2") && has("dc=dc1"), "{query}");
-        let asked = query.split('&').find_map(|one| one.strip_prefix("index="));
-        let asked: Option<u64> = asked.map(|index| index.parse().expect("a number"));
-        let (state, changed) = &*self.0;
-        let mut state = unpoisoned(state.lock());
-        if state.token.is_some() && request.field("x-consul-token") != state.token {
-            return Answer::status(403, "Permission denied");
-        }
-        if let Some(asked) = asked {
-            assert!(asked > 0 && has("stale") && has("wait=60s"), "{query}");
-            state.blocking += 1;
-            let same = |state: &mut State| state.index == asked;
-            (state, _) = unpoisoned(changed.wait_timeout_while(state, WAIT, same));
-        }
-        let body = json!(state.instances).to_string();
-        let (leader, contact) = state.leader.unwrap_or(("true", "0"));
-        Answer::raw(format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-consul-index: {}\r\nx-consul-knownleader: {leader}\r\n\
-             x-consul-lastcontact: {contact}\r\ncontent-length: {}\r\n\r\n{body}",
-            state.index,
-            body.len()
-        ))
-    }
-}
 
 /// The server, and a gateway that asks it.
 fn scene(consul: &Consul, token_file: Option<&Path>, refresh: Duration) -> (Upstream, Gateway) {
@@ -193,7 +113,7 @@ fn an_index_that_goes_backwards_is_forgotten() {
     consul.set(&[("c", "n1", &upstream), ("b", "n1", &upstream)]);
     eventually("and waited for", || ids(&gateway) == ["b", "c"]);
     let asked = server.count();
-    std::thread::sleep(3 * WAIT);
+    std::thread::sleep(3 * CONSUL_WAIT);
     assert!(
         server.count() <= asked + 5,
         "it waits, and does not ask on and on"
