@@ -285,6 +285,7 @@ mod tests {
         );
         assert!(limit.observe(one, at(5_100)));
         assert_eq!(Samples::of(Nanos(99_999), 5), Samples::default());
+        assert_eq!(Samples::of(Nanos(100_000), 5).count, 1);
     }
 
     proptest! {
