@@ -263,6 +263,25 @@ mod tests {
     }
 
     #[test]
+    fn how_many_answered_is_no_measure_but_how_long_it_took() {
+        let mut limit = LearnedLimit::default();
+        for (second, count) in [(0, 10), (1, 1_000), (2, 10), (3, 1_000)] {
+            let before = limit.limit;
+            let samples = Samples {
+                count,
+                sum: Nanos::from_millis(10 * count),
+                in_flight: 20,
+            };
+            let heard = limit.observe(samples, Nanos::from_secs(second));
+            assert_eq!(
+                (heard, limit.limit > before),
+                (second > 0, second > 0),
+                "{second}"
+            );
+        }
+    }
+
+    #[test]
     fn an_endpoint_with_little_to_do_says_nothing() {
         let mut limit = LearnedLimit::default();
         for second in 0..60 {
