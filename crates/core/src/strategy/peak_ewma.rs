@@ -275,6 +275,20 @@ mod tests {
         assert_eq!(compared(&mut members, took), [Some(took)]);
     }
 
+    /// Others do not go by latencies, and show them: they fade within seconds, not at once.
+    #[test]
+    fn a_latency_fades_slowly_where_nobody_goes_by_it() {
+        let strategy = registry::build("least_request", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+        let took = Nanos::from_millis(100);
+        answer(&mut members, took);
+        let snapshot = members.snapshot();
+        let shown = snapshot.candidates()[0]
+            .latency(took + Nanos::from_secs(1), snapshot.terms.latency_decay);
+        assert!(shown > Some(Nanos::from_millis(90)), "{shown:?}");
+    }
+
     #[test]
     fn a_latency_fades_as_fast_as_is_wanted() {
         let mut members = members("decay", Nanos::from_secs(1));
