@@ -53,7 +53,7 @@ async fn every_series_is_there_from_the_start() {
 }
 
 /// Families, their kinds and how many lines each has at the start: two endpoints of one cluster, none of the other,
-/// and each cluster's own answers.
+/// each cluster's own answers, and requests of no cluster.
 const SERIES: [(&str, &str, usize); 23] = [
     ("evenkeel_build_info", "gauge", 1),
     ("evenkeel_config_reloads_total", "counter", 2),
