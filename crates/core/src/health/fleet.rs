@@ -89,11 +89,17 @@ impl ClusterHealth {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::endpoint::Admin;
     use crate::health::{ActivePolicy, Health, HealthPolicy, Listed, ProbeResult};
 
     fn health() -> ClusterHealth {
+        of_ids(&["a", "b"])
+    }
+
+    fn of_ids(ids: &[&str]) -> ClusterHealth {
         let policy = HealthPolicy {
             active: Some(ActivePolicy {
                 fall: 1,
@@ -103,14 +109,14 @@ mod tests {
             ..HealthPolicy::default()
         };
         let mut health = ClusterHealth::new(policy, 1);
-        let listed = ["a", "b"].map(|id| Listed {
-            id: id.into(),
+        let listed = ids.iter().map(|id| Listed {
+            id: (*id).into(),
             address: "127.0.0.1:1".into(),
             tier: 0,
             admin: Admin::Enabled,
             has_agent: false,
         });
-        health.list(listed.into_iter(), true, Nanos(0));
+        health.list(listed, true, Nanos(0));
         health
     }
 
@@ -178,6 +184,43 @@ mod tests {
         );
         health.fleet_said(&said(2, 3), Nanos(3));
         assert_eq!(of(&health, "a"), Health::Unhealthy);
+    }
+
+    proptest! {
+        /// Whatever others say, of whomever and however often: of those that are well here no more than half are out, what is
+        /// held here stays what it is, and nothing lasts that nobody says any more.
+        #[test]
+        fn whoever_lies_takes_no_more_than_half(
+            rounds in prop::collection::vec((
+                prop::collection::btree_map("[a-h]{0,2}", (any::<u32>(), 0_u32..6), 0..12),
+                prop::collection::vec((0_usize..8, any::<bool>()), 0..3),
+            ), 1..20),
+            count in 1_usize..8,
+        ) {
+            let ids = &["a", "b", "c", "d", "e", "f", "g", "h"][..count];
+            let (mut health, mut alone) = (of_ids(ids), of_ids(ids));
+            for (at, (votes, probes)) in (1..).zip(rounds) {
+                let now = Nanos::from_secs(at);
+                for (which, passed) in probes.into_iter().filter(|(which, _)| *which < count) {
+                    let result = ProbeResult { passed, seen: "seen".to_owned() };
+                    health.probed(ids[which], &result, now);
+                    alone.probed(ids[which], &result, now);
+                }
+                let votes = votes.into_iter().map(|(id, (out, of))| (id.into(), Votes { out: out % 9, of }));
+                health.fleet_said(&votes.collect(), now);
+                let own = |health: &ClusterHealth| health.own_out().cloned().collect::<Vec<_>>();
+                prop_assert_eq!(own(&health), own(&alone));
+                let is_out = |health: &ClusterHealth, id: &str| !of(health, id).is_usable();
+                let taken = ids.iter().filter(|id| is_out(&health, id) && !is_out(&alone, id));
+                prop_assert!(taken.count() * 2 <= count);
+                prop_assert!(ids.iter().all(|id| is_out(&health, id) || !is_out(&alone, id)));
+            }
+            let end = Nanos::from_secs(1_000);
+            health.fleet_said(&BTreeMap::new(), end);
+            for id in ids {
+                prop_assert_eq!(of(&health, id).is_usable(), of(&alone, id).is_usable());
+            }
+        }
     }
 
     #[test]

@@ -159,31 +159,6 @@ mod tests {
     use crate::pick::receipt::Receipt;
     use crate::strategy::registry;
 
-    /// The only slot that is free is none that a schedule proposes in its few turns.
-    #[test]
-    fn what_only_a_search_finds_is_said_to_be_found_so() {
-        let strategy = registry::build("round_robin", &[]).expect("registered");
-        let mut members = Membership::new("web", strategy);
-        for number in 0..20 {
-            let endpoint = Endpoint::new(format!("e{number}"), "10.0.0.1:80");
-            members.upsert(endpoint.with_capacity(1));
-        }
-        let snapshot = members.snapshot();
-        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
-        let ctx = PickContext::at(Nanos(0));
-        let pick = |picker: &mut Picker| {
-            picker
-                .pick(&snapshot, &ctx)
-                .map(|lease| (lease.index(), lease.fallback()))
-        };
-        let mut held: Vec<_> = (0..20)
-            .map(|_| picker.pick(&snapshot, &ctx).expect("a slot"))
-            .collect();
-        assert!(held.iter().all(|lease| lease.fallback().is_none()));
-        let free = held.remove(10).index();
-        assert_eq!(pick(&mut picker), Ok((free, Some(Fallback::Scan))));
-    }
-
     /// A round of a search draws once for each group, so the draws tell how many there were.
     #[test]
     fn what_is_full_all_the_time_is_searched_once() {

@@ -207,7 +207,45 @@ impl Subset {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// By any method, for any place among however many callers, whatever endpoints are called: nobody is left
+        /// without endpoints, and none is there twice, or in part that has no part.
+        #[test]
+        fn nobody_is_left_without_endpoints(
+            ids in prop::collection::btree_set("\\PC{0,4}|[/%\n ]{1,3}", 1..60),
+            apart in 1_u32..4,
+            size in 0_usize..40,
+            caller in "\\PC{0,6}",
+            place in prop_oneof![Just(None), (any::<u32>(), any::<u32>()).prop_map(Some), (0_u32..40, 0_u32..40).prop_map(Some)],
+        ) {
+            let ids: Vec<String> = ids.into_iter().collect();
+            // Those that are out of service leave gaps.
+            let all: Vec<u32> = (0..ids.len() as u32).map(|at| at * apart).collect();
+            let place = place.and_then(|(index, of)| CallerPlace::new(index, of));
+            for method in SubsetMethod::ALL {
+                let subset = Subset::new(size, &*caller).by(method, place);
+                let mut members = all.clone();
+                let portions = subset.choose(&mut members, |index| &*ids[(index / apart) as usize]);
+                let wanted = subset.size().min(all.len());
+                prop_assert!(members.len() >= wanted, "{:?}: {:?}", method, members);
+                if method != SubsetMethod::DeterministicAperture {
+                    prop_assert_eq!(members.len(), wanted);
+                }
+                prop_assert!(members.is_sorted() && members.iter().all(|one| all.contains(one)));
+                let different: BTreeSet<u32> = members.iter().copied().collect();
+                prop_assert_eq!(different.len(), members.len());
+                for (index, part, of) in portions {
+                    prop_assert!(members.contains(&index) && (1..of).contains(&part));
+                }
+            }
+        }
+    }
 
     fn subset(caller: &str, count: u32) -> Vec<u32> {
         let ids: Vec<String> = (0..count).map(|at| format!("e{at}")).collect();
