@@ -25,6 +25,10 @@ from network import network  # noqa: E402
 PREFIX = "/evenkeel/clusters/web/"
 # How soon a change is seen by traffic at every gateway, where the machine has nothing else to do: later ones are told.
 WITHIN = 1.0
+# How soon all is as before when etcd can be reached again: the longest wait, an attempt to connect, and a lease.
+BACK_WITHIN = 8.0
+# How soon each goes by itself when etcd is cut off: what others said is believed for ten seconds.
+ALONE_WITHIN = 13.0
 # How soon it must be seen on any machine.
 MOST = 30.0
 # So long after the last request to an endpoint no other one comes.
@@ -41,7 +45,7 @@ class World:
         # Each gateway's own way to the endpoint that they judge, and one that is always well.
         self.ways = [Backend(f"way-{n}") for n in range(3)]
         self.gateways, self.load = [], None
-        self.seen = {"put": [], "del": [], "drain": []}
+        self.seen = {"put": [], "del": [], "drain": [], "alone": [], "back": []}
         self.slow = []
 
     async def start(self, stack, folder, binary, rate):
@@ -101,9 +105,9 @@ class World:
         await self.gateways[1].call("PATCH", path, {"admin": "enabled"})
         await self.until(lambda: all(self.load.first[name].get(g.name) for g in self.gateways), "enable")
 
-    def note(self, what, seconds):
+    def note(self, what, seconds, within=WITHIN):
         self.seen[what].append(seconds)
-        if seconds > WITHIN:
+        if seconds > within:
             self.slow.append(f"{what}: {seconds:.3f} s")
 
     async def until(self, condition, what, seconds=MOST):
@@ -136,15 +140,30 @@ class World:
                 raise RuntimeError(f"{self.said()}\nthe gateways find {known}, not {words}")
             await asyncio.sleep(0.05)
 
-    async def members(self, count):
-        """Waits until every gateway counts so many members of the fleet."""
+    async def each(self, metric, value):
+        """Waits until a metric has this value at every gateway."""
         end = time.monotonic() + 60
         while True:
-            known = [await gateway.metric("fleet_members") for gateway in self.gateways]
-            if known == [count] * len(known):
+            known = [await gateway.metric(metric) for gateway in self.gateways]
+            if known == [value] * len(known):
                 return
             if time.monotonic() > end:
-                raise RuntimeError(f"{self.said()}\nthe gateways count {known} members, not {count} each")
+                raise RuntimeError(f"{self.said()}\n{metric} is {known} at the gateways, not {value} at each")
+            await asyncio.sleep(0.05)
+
+    async def members(self, count):
+        """Waits until every gateway counts so many members of the fleet."""
+        await self.each("fleet_members", count)
+
+    async def registered(self, count):
+        """Waits until so many gateways have their keys in etcd."""
+        end = time.monotonic() + 60
+        while True:
+            keys = await self.etcd.ctl("get", "--prefix", "--keys-only", "/evenkeel/fleet/members/")
+            if len(keys.split()) == count:
+                return
+            if time.monotonic() > end:
+                raise RuntimeError(f"{self.said()}\nthe members in etcd are {keys.split()}, not {count}")
             await asyncio.sleep(0.05)
 
     def said(self):
@@ -236,15 +255,21 @@ async def verdicts(world):
     await world.judged(["unhealthy", "healthy", "healthy"])
     await two.stop()
     known = await world.judged(["unhealthy"] * 3)
-    if known[2][1] != "2 of 3 gateways hold it out":
+    if not known[2][1].startswith("2 of 3 gateways hold it out"):
         raise RuntimeError(f"{world.said()}\nthe third gateway says {known[2][1]!r}")
     await world.network.cut()
+    cut = time.monotonic()
     await world.put("d")
+    # The others are believed for as long as their leases would live.
     await world.judged(["unhealthy", "unhealthy", "healthy"])
+    world.note("alone", time.monotonic() - cut, ALONE_WITHIN)
     await world.agree("ab")
     await world.network.mend()
-    await world.agree("abd")
-    await world.judged(["unhealthy"] * 3)
+    mended = time.monotonic()
+    # The list, the verdicts of all, and each of them a member, though its lease has ended.
+    await asyncio.gather(world.agree("abd"), world.judged(["unhealthy"] * 3), world.each("fleet_up", 1))
+    await world.registered(3)
+    world.note("back", time.monotonic() - mended, BACK_WITHIN)
     await two.start()
     await world.judged(["unhealthy", "healthy", "healthy"])
     await one.start()
@@ -273,7 +298,7 @@ async def run(arguments, folder):
                 print(f"round {number + 1}: {trouble.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
         world.load.stopping = True
         await loading
-        # Who lost its lease while etcd was cut off joins again when it has noticed that etcd is back.
+        await world.registered(len(world.gateways))
         await world.members(len(world.gateways))
     return report(world)
 

@@ -28,7 +28,18 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
         words.is_none_or(|words| words.contains(value)),
         "not one of the words",
     );
-    check(has_type(schema, value), "another type");
+    check(
+        match schema["type"].as_str() {
+            Some("object") => value.is_object(),
+            Some("array") => value.is_array(),
+            Some("string") => value.is_string(),
+            Some("integer") => value.is_i64() || value.is_u64(),
+            Some("number") => value.is_number(),
+            Some("boolean") => value.is_boolean(),
+            _ => true,
+        },
+        "another type",
+    );
     let number = value.as_f64().unwrap_or_default();
     check(
         schema["minimum"]
@@ -48,18 +59,6 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     }
     found.extend(violations_below(schema, value, at));
     found
-}
-
-fn has_type(schema: &Value, value: &Value) -> bool {
-    match schema["type"].as_str() {
-        Some("object") => value.is_object(),
-        Some("array") => value.is_array(),
-        Some("string") => value.is_string(),
-        Some("integer") => value.is_i64() || value.is_u64(),
-        Some("number") => value.is_number(),
-        Some("boolean") => value.is_boolean(),
-        _ => true,
-    }
 }
 
 /// Likewise, of its elements and keys.

@@ -17,6 +17,8 @@ pub struct Registration {
     lease: Option<Lease>,
     /// The value is in etcd, as far as is known.
     is_written: bool,
+    /// Somebody else has written the key since.
+    is_taken: bool,
 }
 
 impl Registration {
@@ -30,6 +32,7 @@ impl Registration {
             ttl,
             lease: None,
             is_written: false,
+            is_taken: false,
         }
     }
 
@@ -44,6 +47,12 @@ impl Registration {
         if self.value != value {
             (self.value, self.is_written) = (value, false);
         }
+    }
+
+    /// Whether somebody else had written the key, who stands behind it too, when it was looked at last.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.is_taken
     }
 
     /// Sees to it that the key is there, and says when to call again.
@@ -61,7 +70,12 @@ impl Registration {
             None => Lease::grant(&mut self.etcd, self.ttl).await?,
         };
         self.lease = Some(lease);
-        if !kept || !self.is_written || !self.is_there().await? {
+        if kept && self.is_written {
+            let behind = self.etcd.lease_of(&self.key).await?;
+            self.is_written = behind.is_some();
+            self.is_taken = behind.is_some_and(|other| other != lease.id);
+        }
+        if !kept || !self.is_written {
             self.is_written = false;
             let put = self.etcd.put(&self.key, &self.value, Some(lease.id));
             put.await?;
@@ -69,10 +83,6 @@ impl Registration {
         }
         // Two of three calls may fail.
         Ok(lease.ttl / 3)
-    }
-
-    async fn is_there(&mut self) -> Result<bool, SourceError> {
-        Ok(self.etcd.count(&self.key).await? > 0)
     }
 
     /// Removes the key; one that somebody else has put there since stays.
@@ -89,11 +99,10 @@ impl Registration {
 }
 
 impl Etcd {
-    /// How many keys are exactly this one: 0 or 1.
-    async fn count(&mut self, key: &str) -> Result<i64, SourceError> {
-        let request =
-            serde_json::json!({ "key": super::message::encoded(key), "count_only": true });
+    /// The lease of a key, 0 where it has none; none when there is no such key.
+    async fn lease_of(&mut self, key: &str) -> Result<Option<i64>, SourceError> {
+        let request = serde_json::json!({ "key": super::message::encoded(key), "keys_only": true });
         let answer = self.call("/v3/kv/range", &request).await?;
-        Ok(number(&answer, "count"))
+        Ok(answer["kvs"].get(0).map(|one| number(one, "lease")))
     }
 }

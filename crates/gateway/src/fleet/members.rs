@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use evenkeel_config::Fleet;
 use evenkeel_discovery::SourceError;
-use evenkeel_discovery::etcd::{Change, Etcd, Feed, News, Registration};
-use serde_json::json;
-use tokio::time::sleep;
+use evenkeel_discovery::etcd::{Change, Etcd, Feed, KeyValue, News, Registration};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::contact::{Contact, Part};
 use super::keys;
@@ -29,10 +30,16 @@ pub(super) async fn register(shared: &Arc<Shared>, fleet: &Fleet) {
     let value = json!({ "version": env!("CARGO_PKG_VERSION") }).to_string();
     let mut registration = Registration::new(Etcd::new(&fleet.etcd), key, value, TTL);
     let mut contact = Contact::new(shared, Part::Membership);
+    let mut was_taken = false;
     loop {
         match registration.keep().await {
             Ok(wait) => {
                 contact.made();
+                let is_taken = registration.is_taken();
+                if is_taken && !was_taken {
+                    tell_taken(shared);
+                }
+                was_taken = is_taken;
                 sleep(wait).await;
             }
             Err(error) => {
@@ -41,6 +48,21 @@ pub(super) async fn register(shared: &Arc<Shared>, fleet: &Fleet) {
             }
         }
     }
+}
+
+/// Tells that another gateway has the same name. One that takes the place of this one has it rightly.
+fn tell_taken(shared: &Shared) {
+    if shared.draining.load(Ordering::Relaxed) {
+        return;
+    }
+    let name = shared.site.instance();
+    let said = format!(
+        "another gateway of the fleet is named {name:?} too: they have one place and one vote together until \
+         runtime.instance is another one at each"
+    );
+    tracing::warn!("{said}");
+    let event = Event::new(EventKind::Fleet, "name_taken", said);
+    shared.site.events().publish(event);
 }
 
 /// Follows who belongs to the fleet, for ever.
@@ -94,28 +116,134 @@ async fn watch(
     contact: &mut Contact,
 ) -> Result<Infallible, SourceError> {
     let below = feed.prefix().len();
-    let name = move |key: &str| keys::unescaped(key.get(below..)?).map(Arc::<str>::from);
     loop {
         let (listed, _) = feed.list().await?;
         contact.made();
-        let mut members: BTreeSet<Arc<str>> =
-            listed.iter().filter_map(|one| name(&one.key)).collect();
+        let known = shared.fleet.members().unwrap_or_default();
+        let mut members = Known::new(listed.iter().filter_map(|one| member(below, one)), known);
         loop {
-            let before = shared.fleet.set_members(members.clone());
-            tell(shared, before.as_ref().unwrap_or(&members), &members);
-            take_place(shared, &members);
-            let News::Changes(changes) = feed.next().await? else {
+            let now = members.all();
+            let before = shared.fleet.set_members(now.clone());
+            tell(shared, before.as_ref().unwrap_or(&now), &now);
+            take_place(shared, &now);
+            let news = tokio::select! {
+                news = feed.next() => news?,
+                () = sleep_until(members.until), if !members.awaited.is_empty() => {
+                    members.awaited.clear();
+                    continue;
+                }
+            };
+            let News::Changes(changes) = news else {
                 break;
             };
             for change in &changes {
-                let Some(name) = name(&change.of().key) else {
-                    continue;
-                };
-                match change {
-                    Change::Put(_) => members.insert(name),
-                    Change::Delete(_) => members.remove(&name),
-                };
+                if let Some(name) = name(below, change.of()) {
+                    members.follow(name, matches!(change, Change::Put(one) if is_member(one)));
+                }
             }
+        }
+    }
+}
+
+/// Who belongs to the fleet, and who did when it was last heard of. Leases end while etcd is away, and the first gateway
+/// that lists its members afterwards finds none: those that come back in time keep their places.
+struct Known {
+    there: BTreeSet<Arc<str>>,
+    awaited: BTreeSet<Arc<str>>,
+    until: Instant,
+}
+
+impl Known {
+    fn new(there: impl Iterator<Item = Arc<str>>, known: Vec<Arc<str>>) -> Self {
+        let there: BTreeSet<Arc<str>> = there.collect();
+        let awaited = known.into_iter().filter(|name| !there.contains(name));
+        Self {
+            awaited: awaited.collect(),
+            there,
+            until: Instant::now() + TTL,
+        }
+    }
+
+    fn all(&self) -> BTreeSet<Arc<str>> {
+        self.there.union(&self.awaited).cloned().collect()
+    }
+
+    fn follow(&mut self, name: Arc<str>, is_there: bool) {
+        self.awaited.remove(&name);
+        match is_there {
+            true => self.there.insert(name),
+            false => self.there.remove(&name),
+        };
+    }
+}
+
+/// The gateway whose key it is.
+fn name(below: usize, one: &KeyValue) -> Option<Arc<str>> {
+    let part = one.key.get(below..)?;
+    let name = keys::unescaped(part).filter(|_| !part.is_empty() && !part.contains('/'));
+    name.map(Into::into)
+}
+
+/// Whether it is a gateway that wrote it: any other key would stand for one that serves nobody, and where subsets go by
+/// places it would leave its endpoints alone.
+fn is_member(one: &KeyValue) -> bool {
+    let value = serde_json::from_slice::<Value>(&one.value);
+    value.is_ok_and(|value| value["version"].is_string())
+}
+
+fn member(below: usize, one: &KeyValue) -> Option<Arc<str>> {
+    name(below, one).filter(|_| is_member(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_there_before_etcd_was_away_is_awaited() {
+        let names = |text: &str| {
+            text.split_whitespace()
+                .map(Arc::from)
+                .collect::<Vec<Arc<str>>>()
+        };
+        let mut known = Known::new(names("b").into_iter(), names("a b c"));
+        let all = |known: &Known| known.all().into_iter().collect::<Vec<_>>();
+        assert_eq!(all(&known), names("a b c"));
+        known.follow("a".into(), true);
+        known.follow("d".into(), true);
+        known.follow("b".into(), false);
+        assert_eq!(all(&known), names("a c d"));
+        // The time is over.
+        known.awaited.clear();
+        assert_eq!(all(&known), names("a d"));
+    }
+
+    #[test]
+    fn only_gateways_are_members() {
+        let read = |below: &str, value: &str| {
+            let prefix = "/fleet/members/";
+            let one = KeyValue {
+                key: format!("{prefix}{below}"),
+                value: value.into(),
+                revision: 1,
+            };
+            member(prefix.len(), &one).map(|name| name.to_string())
+        };
+        let version = "{\"version\":\"0.1.0\"}";
+        assert_eq!(read("gw-1", version).as_deref(), Some("gw-1"));
+        assert_eq!(
+            read("a%2fb %25\u{fc}", version).as_deref(),
+            Some("a/b %\u{fc}")
+        );
+        assert_eq!(
+            read("gw-1", "{\"version\":\"9\",\"more\":1}").as_deref(),
+            Some("gw-1")
+        );
+        for below in ["", "a/b", "a%", "a%zz"] {
+            assert_eq!(read(below, version), None, "{below}");
+        }
+        for value in ["", "x", "{}", "[]", "{\"version\":1}", "null"] {
+            assert_eq!(read("gw-1", value), None, "{value}");
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) async fn join_fleet(shared: Arc<Shared>) {
                     () = belong(&shared, fleet) => {}
                     () = until_changed(&shared, wanted.as_ref()) => {}
                 }
+                // Those of another fleet are not awaited in this one.
+                shared.fleet.forget_members();
             }
             None => {
                 shared.fleet.clear();

@@ -86,10 +86,15 @@ impl FleetState {
         };
     }
 
+    /// It is another fleet, or none, of which nobody was heard of yet.
+    pub(super) fn forget_members(&self) {
+        *unpoisoned(self.members.lock()) = None;
+        unpoisoned(self.lost.lock()).clear();
+    }
+
     /// There is no fleet any more.
     pub(super) fn clear(&self) {
-        *unpoisoned(self.members.lock()) = None;
+        self.forget_members();
         self.agreed().clear();
-        unpoisoned(self.lost.lock()).clear();
     }
 }

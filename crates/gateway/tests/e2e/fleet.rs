@@ -16,6 +16,7 @@ use evenkeel_testkit::{Answer, Etcd, Gateway, Upstream, config, eventually};
 
 use crate::ask;
 use crate::health::quick;
+use crate::membership::under_load;
 
 const IDS: [&str; 3] = ["a", "b", "c"];
 
@@ -161,13 +162,25 @@ fn what_becomes_of_a_fleet_is_told() {
         assert_eq!(gateway.control().fleet_is_heard(), Some(false));
     }
     etcd.restart_empty();
+    let written = || {
+        etcd.ctl(&[
+            "get",
+            "--prefix",
+            "--keys-only",
+            &format!("{}members/", Fleet::PREFIX),
+        ])
+    };
+    eventually("they are members again", || {
+        written().split_whitespace().count() == 2
+    });
     for gateway in [&one, &other] {
         eventually("all is heard again", || {
             gateway.control().fleet_is_heard() == Some(true)
         });
         eventually("that is told", || count(gateway, "back") == 3);
         assert_eq!(count(gateway, "unreachable"), 3, "{:?}", told(gateway));
-        eventually("they are members again", || members(gateway) == 2);
+        // Nobody was none in between, as far as the others go.
+        assert_eq!((members(gateway), count(gateway, "left")), (2, 0));
     }
 }
 
@@ -339,4 +352,65 @@ fn keys_that_others_write_count_as_far_as_they_make_sense() {
         all.contains("admin/web/strategy") && all.contains("admin/elsewhere/endpoints/x"),
         "{all}"
     );
+}
+
+/// Keys of all sorts beside a gateway's own, that come and go while requests flow: nobody is ever left without
+/// endpoints, and only what a gateway writes is a member.
+#[test]
+fn members_that_come_and_go_leave_nobody_without_endpoints() {
+    let Some(etcd) = Etcd::start() else { return };
+    let upstreams: Vec<Upstream> = (0..7).map(|at| Upstream::ok(&format!("{at}"))).collect();
+    let key = |name: &str| format!("{}members/{name}", Fleet::PREFIX);
+    let names = ["a", "gw-50", "%25%2f", "\u{fc} \u{1f6a2}", "..", "zz"];
+    for method in [
+        SubsetMethod::Rocksteadier,
+        SubsetMethod::DeterministicAperture,
+    ] {
+        let mut configured = configured(etcd.url(), "gw-5");
+        let endpoints = upstreams.iter().enumerate();
+        let endpoints = endpoints.map(|(at, upstream)| upstream.endpoint(&format!("e{at}/ %")));
+        let cluster = &mut configured.clusters[0];
+        cluster.endpoints = endpoints.collect();
+        cluster.subset = Some(SubsetRules { size: 2, method });
+        let gateway = Gateway::start(&configured);
+        let members = || gateway.control().fleet_members().unwrap_or_default().len();
+        eventually("it is a member", || members() == 1);
+        etcd.put(&key(""), "{\"version\":\"1\"}");
+        etcd.put(&key("ghost"), "I was here");
+        under_load(&gateway, || {
+            for (count, name) in names.iter().enumerate() {
+                etcd.put(&key(name), "{\"version\":\"1\"}");
+                eventually("another one is a member", || members() == count + 2);
+            }
+            // More than there are endpoints, and then fewer again.
+            etcd.put(&key("zz"), "nonsense");
+            for (gone, name) in names.iter().enumerate().take(names.len() - 1) {
+                eventually("one is no member any more", || {
+                    members() == names.len() - gone
+                });
+                etcd.delete(&key(name));
+            }
+            eventually("it is alone", || members() == 1);
+        });
+        gateway.assert_blameless();
+    }
+}
+
+/// Two that have one name have one place: it is told, and the one that is left stays a member.
+#[test]
+fn a_name_that_two_gateways_have_is_told() {
+    let Some(etcd) = Etcd::start() else { return };
+    let one = member(&etcd, "twin");
+    let members = || one.control().fleet_members().unwrap_or_default().len();
+    eventually("it is a member", || members() == 1);
+    let other = member(&etcd, "twin");
+    eventually("it is told", || {
+        told(&one).iter().any(|(cause, _)| *cause == "name_taken")
+    });
+    assert!(told(&other).iter().all(|(cause, _)| *cause != "name_taken"));
+    drop(other);
+    eventually("the key goes with the other's lease", || {
+        told(&one).iter().any(|(cause, _)| *cause == "left")
+    });
+    eventually("and comes again", || members() == 1);
 }
