@@ -71,7 +71,7 @@ async fn methods_that_a_path_does_not_take_are_405_and_name_those_it_does() {
     for (method, path, allowed) in [
         ("DELETE", "/api/v1/clusters", "GET,HEAD"),
         ("PUT", ENDPOINTS, "GET,HEAD,POST"),
-        ("GET", "/api/v1/clusters/web/strategy", "PUT"),
+        ("POST", "/api/v1/clusters/web/strategy", "GET,HEAD,PUT"),
         ("POST", "/metrics", "GET,HEAD"),
         ("POST", "/healthz", "GET,HEAD"),
     ] {

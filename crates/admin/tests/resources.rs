@@ -117,6 +117,10 @@ async fn a_strategy_is_replaced() {
     // What was told can be sent back.
     let back = host.call("PUT", path, &wanted.to_string()).await;
     assert_eq!(back.json(), wanted);
+    assert_eq!(host.get(path).await.json(), wanted);
+    host.get("/api/v1/clusters/none/strategy")
+        .await
+        .problem(404);
 }
 
 #[tokio::test]

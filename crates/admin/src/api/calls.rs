@@ -154,6 +154,15 @@ pub(super) const CALLS: &[Call] = &[
         ..READ
     },
     Call {
+        path: "/clusters/{cluster}/strategy",
+        id: "getStrategy",
+        summary: "The strategy with the parameters in force",
+        answer: Answer::Json(200, "Strategy"),
+        problems: &[NO_CLUSTER],
+        serve: |_| get(strategy::show),
+        ..READ
+    },
+    Call {
         method: Method::Put,
         path: "/clusters/{cluster}/strategy",
         id: "setStrategy",

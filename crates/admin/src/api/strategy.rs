@@ -32,6 +32,11 @@ impl StrategyView {
     }
 }
 
+/// `GET /clusters/{cluster}/strategy`
+pub(super) async fn show(NamedCluster(cluster): NamedCluster) -> Json<StrategyView> {
+    Json(StrategyView::of(&*cluster.strategy()))
+}
+
 /// `PUT /clusters/{cluster}/strategy`
 pub(super) async fn replace(
     State(control): State<Control>,
