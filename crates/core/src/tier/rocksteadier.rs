@@ -73,6 +73,17 @@ mod tests {
         (0..count).map(|at| format!("e{at:05}")).collect()
     }
 
+    /// Else the same endpoints would be the first of all lots of callers.
+    #[test]
+    fn each_lot_of_callers_sees_another_order() {
+        let ids = ids(LOT);
+        let orders = [0, 10, 20].map(|caller| subset(&ids, LOT, caller));
+        assert!(
+            orders[0] != orders[1] && orders[1] != orders[2],
+            "{orders:?}"
+        );
+    }
+
     /// The positions of 0, 1, 2 and 3 on the circle are 0, a half, a quarter and three quarters.
     #[test]
     fn a_lot_of_callers_begins_at_its_own_position() {
