@@ -34,8 +34,9 @@ fn number_thread() -> u64 {
     number
 }
 
-/// One thread's counts of an endpoint.
+/// One thread's counts of an endpoint, on cache lines that no other thread's share.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct EndpointCounters {
     owner: u64,
     /// Written by the owner alone.

@@ -162,17 +162,22 @@ fn with<S: Clone + Send + 'static, T>(
 ) -> T {
     let id = cluster.shared().id;
     let mut work = Some(work);
-    let done = borrow(|kept| {
+    // Written where it stays: a lease is handed on by each call.
+    let mut done = None;
+    borrow(|kept| {
         if SEEN.get() != ENDED.load(Ordering::Acquire) {
-            return None;
+            return;
         }
-        let one = kept.iter_mut().find(|one| one.shared.id == id)?;
+        let Some(one) = kept.iter_mut().find(|one| one.shared.id == id) else {
+            return;
+        };
         let local = one.local.downcast_mut::<Local<S>>().expect(ONE_TYPE);
-        let work = local.is_newest().then(|| work.take())??;
-        Some(work(local))
+        if local.is_newest() {
+            done = work.take().map(|work| work(local));
+        }
     });
     match work {
-        None => done.flatten().expect("work that was begun was done"),
+        None => done.expect("work that was begun was done"),
         Some(work) => apart(cluster, work),
     }
 }

@@ -77,8 +77,9 @@ impl<S: Clone> Version<S> {
 }
 
 /// A version as one thread holds it. Leases hold it too, so that threads that call at the same time count no
-/// common share up and down.
+/// common share up and down: it begins a cache line of its own.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct LocalView {
     pub(crate) view: Arc<View>,
     /// Of this thread, in the order of the snapshot.

@@ -64,14 +64,25 @@ where
     })
 }
 
-fn evenkeel(strategy: &str, endpoints: usize, threads: usize) -> Vec<Run> {
+fn cluster(strategy: &str, endpoints: usize) -> Cluster<fn(&Endpoint) -> Idle> {
     let list = (0..endpoints).map(|at| Endpoint::new(format!("e{at}"), "10.0.0.1:80"));
     let settings = Settings::new("bench")
         .strategy(strategy, &[])
         .expect("registered");
-    let cluster = Cluster::new(settings, list, |_: &Endpoint| Idle).expect("unique");
+    Cluster::new(settings, list, (|_| Idle) as fn(&Endpoint) -> Idle).expect("unique")
+}
+
+fn evenkeel(strategy: &str, endpoints: usize, threads: usize) -> Vec<Run> {
+    let cluster = cluster(strategy, endpoints);
     (0..threads)
         .map(|_| drive(cluster.balance(Plain)))
+        .collect()
+}
+
+/// A cluster for each thread: beside one for all it shows what sharing endpoints costs.
+fn evenkeel_apart(strategy: &str, endpoints: usize, threads: usize) -> Vec<Run> {
+    (0..threads)
+        .map(|_| drive(cluster(strategy, endpoints).balance(Plain)))
         .collect()
 }
 
@@ -135,6 +146,10 @@ pub(crate) fn run(rounds: usize, only: Option<&str>) -> Result<()> {
                 (
                     "evenkeel-client least_request",
                     evenkeel("least_request", endpoints, threads),
+                ),
+                (
+                    "evenkeel-client apart",
+                    evenkeel_apart("least_request", endpoints, threads),
                 ),
                 (
                     "evenkeel-client peak_ewma",
