@@ -110,17 +110,35 @@ async fn watch(
         listed
             .iter()
             .for_each(|one| take(feed.prefix(), &mut verdicts, one));
-        loop {
-            apply(shared, &verdicts);
-            let changes = match timeout(AGAIN, feed.next()).await {
-                Ok(Ok(News::Changes(changes))) => changes,
-                Ok(Ok(News::Forgotten)) => break,
-                Ok(Err(error)) => return Err(error),
-                Err(_) => continue,
-            };
-            for change in &changes {
-                follow_change(feed.prefix(), &mut verdicts, change);
+        while follow_changes(shared, feed, &mut verdicts).await? {}
+    }
+}
+
+/// Puts in force what follows from the verdicts, and takes in what changes of them next; false: they have to be listed anew.
+async fn follow_changes(
+    shared: &Arc<Shared>,
+    feed: &mut Feed,
+    verdicts: &mut Verdicts,
+) -> Result<bool, SourceError> {
+    let began = Instant::now();
+    apply(shared, verdicts);
+    // However many there are and however often they change: a tenth of the control thread at most goes into them.
+    let rested = Instant::now() + began.elapsed() * 9;
+    let mut wait = AGAIN;
+    loop {
+        match timeout(wait, feed.next()).await {
+            Ok(Ok(News::Changes(changes))) => {
+                for change in &changes {
+                    follow_change(feed.prefix(), verdicts, change);
+                }
             }
+            Ok(Ok(News::Forgotten)) => return Ok(false),
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Ok(true),
+        }
+        wait = rested.saturating_duration_since(Instant::now());
+        if wait.is_zero() {
+            return Ok(true);
         }
     }
 }
