@@ -371,6 +371,37 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_line_has_a_pace_after_a_second_if_any_was_served() {
+        let policy = QueuePolicy {
+            size: 100,
+            ..POLICY
+        };
+        let come = |line: &mut Line<u32>, ms: u64| {
+            let now = Nanos::from_millis(ms);
+            line.enter(0, Default, policy, now + policy.timeout, now)
+        };
+        for served in [0, 2] {
+            let mut line = Line::default();
+            for _ in 0..5 + served {
+                come(&mut line, 0).expect("no pace yet");
+            }
+            for _ in 0..served {
+                next(&mut line);
+            }
+            come(&mut line, 999).expect("two in less than a second say nothing");
+            let wait = come(&mut line, 1_000).map_err(|refused| refused.wait);
+            match served {
+                0 => assert!(wait.is_ok(), "that nobody was served says nothing"),
+                _ => assert_eq!(
+                    wait.err(),
+                    Some(Some(Nanos::from_secs(3))),
+                    "six, two a second"
+                ),
+            }
+        }
+    }
+
+    #[test]
     fn a_line_of_one_is_never_too_slow() {
         let mut line = Line::default();
         for second in 0..20 {

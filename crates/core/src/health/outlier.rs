@@ -313,6 +313,11 @@ mod tests {
             observed.collect()
         };
         assert_eq!(ejected(&policy, &slow(&[30, 91], 10)), [1]);
+        let (cause, why) = judge(&policy, &slow(&[30, 91], 10))
+            .remove(1)
+            .expect("ejected");
+        assert_eq!(cause, Cause::Latency);
+        assert_eq!(why, "its median latency is 91.0 ms, the cluster's 30.0 ms");
         assert!(ejected(&policy, &slow(&[30, 89], 10)).is_empty());
         assert!(ejected(&policy, &slow(&[30, 900], 9)).is_empty());
         assert!(ejected(&policy, &slow(&[900], 100)).is_empty());

@@ -429,6 +429,7 @@ mod tests {
         };
         let (first, second) = (kept().expect("a slot"), kept().expect("a slot"));
         assert!(kept().is_err(), "two slots");
+        assert_eq!((first.index(), first.fallback()), (0, None));
         drop(members);
         assert_eq!(first.state().in_flight().count(), 2);
         first.finish(Outcome::Success, Nanos::from_millis(5));

@@ -356,3 +356,127 @@ impl Params {
         Some(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    #[test]
+    fn a_range_has_both_its_ends_and_no_more() {
+        let ms = Nanos::from_millis;
+        let duration = Kind::Duration(ms(10), ms(2_000));
+        for (span, taken) in [(9, false), (10, true), (2_000, true), (2_001, false)] {
+            assert_eq!(duration.takes(&Value::Duration(ms(span))), taken, "{span}");
+        }
+        for (n, taken) in [(1, false), (2, true), (9, true), (10, false)] {
+            assert_eq!(Kind::Integer(2, 9).takes(&Value::Integer(n)), taken, "{n}");
+            assert_eq!(
+                Kind::Number(2.0, 9.0).takes(&Value::Integer(n)),
+                taken,
+                "{n}"
+            );
+        }
+        for (n, taken) in [
+            (1.9, false),
+            (2.0, true),
+            (2.5, true),
+            (2.6, false),
+            (f64::NAN, false),
+        ] {
+            assert_eq!(
+                Kind::Number(2.0, 2.5).takes(&Value::Number(n)),
+                taken,
+                "{n}"
+            );
+        }
+        assert_eq!(duration.to_string(), "a duration from \"10ms\" to \"2s\"");
+    }
+
+    #[test]
+    fn a_prime_is_one_and_in_its_range() {
+        let taken = |n: &u64| Kind::Prime(2, 50).takes(&Value::Integer(*n));
+        let primes: Vec<u64> = (0..60).filter(taken).collect();
+        assert_eq!(
+            primes,
+            [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47]
+        );
+        // The square of one has no smaller factor.
+        assert!(!Kind::Prime(2, u64::MAX).takes(&Value::Integer(65_537 * 65_537)));
+    }
+
+    #[test]
+    fn a_path_is_what_can_stand_in_a_request_line() {
+        let longest = format!("/{}", "a".repeat(PATH_MAX - 1));
+        for path in ["/", "/load?of=me", longest.as_str()] {
+            assert!(Kind::Path.takes(&text(path)), "{path}");
+        }
+        let too_long = longest.clone() + "a";
+        for path in ["", "load", "/a b", "/a#b", "/\u{e4}", too_long.as_str()] {
+            assert!(!Kind::Path.takes(&text(path)), "{path}");
+        }
+    }
+
+    /// Each kind of value is told from all others, and a default stands for what was not given.
+    #[test]
+    fn values_are_read_as_what_they_are() {
+        const PARAMS: &[Param] = &[
+            param("flag", Kind::Bool),
+            param("word", Kind::Choice(&["one", "two"])),
+            param("span", Kind::Duration(Nanos(0), Nanos::from_secs(1))),
+            param("whole", Kind::Integer(0, 9)),
+            param("number", Kind::Number(0.0, 9.0)),
+            param("text", Kind::Text),
+        ];
+        const fn param(name: &'static str, kind: Kind) -> Param {
+            Param {
+                name,
+                kind,
+                default: "",
+                doc: "",
+            }
+        }
+        let given = [
+            ("flag", Value::Bool(true)),
+            ("word", text("two")),
+            ("span", Value::Duration(Nanos(7))),
+            ("whole", Value::Integer(7)),
+            ("number", Value::Number(0.5)),
+            ("text", text("three")),
+        ];
+        let owned = given.clone().map(|(name, value)| (name.to_owned(), value));
+        let params = Params::check("toy", PARAMS, &owned).expect("all are taken");
+        assert!(params.flag("flag", false) && !params.flag("missing", false));
+        assert!(params.flag("missing", true));
+        assert_eq!(params.text("word"), Some("two"));
+        assert_eq!(params.duration("span", Nanos(1)), Nanos(7));
+        assert_eq!(params.duration("missing", Nanos(1)), Nanos(1));
+        assert_eq!(
+            (params.integer("whole", 1), params.integer("missing", 1)),
+            (7, 1)
+        );
+        assert_eq!(params.given_integer("whole"), Some(7));
+        assert_eq!(
+            (params.number("number", 1.0), params.number("missing", 1.0)),
+            (0.5, 1.0)
+        );
+        assert_eq!(
+            (params.text("text"), params.text("missing")),
+            (Some("three"), None)
+        );
+        for param in PARAMS {
+            let taken = given.iter().filter(|(_, value)| param.kind.takes(value));
+            let taken: Vec<&str> = taken.map(|(name, _)| *name).collect();
+            let expected: &[&str] = match param.name {
+                // A whole number is a number, and a word of a choice a text.
+                "number" => &["whole", "number"],
+                "text" => &["word", "text"],
+                only => &[only],
+            };
+            assert_eq!(taken, expected, "{}", param.name);
+        }
+    }
+}

@@ -190,6 +190,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::params::Kind;
     use super::*;
 
     #[test]
@@ -204,6 +205,42 @@ mod tests {
     #[test]
     fn the_default_is_registered() {
         assert!(find(DEFAULT).is_some());
+    }
+
+    /// A value of a parameter that is not its default.
+    fn another(param: &Param) -> Value {
+        let candidates = match param.kind {
+            Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+            Kind::Choice(words) => words.iter().map(|w| Value::Text((*w).to_owned())).collect(),
+            Kind::Duration(least, most) => vec![Value::Duration(least), Value::Duration(most)],
+            Kind::Integer(least, most) => vec![Value::Integer(least), Value::Integer(most)],
+            Kind::Prime(least, most) => (least..most).map(Value::Integer).take(1_000).collect(),
+            Kind::Number(least, most) => vec![Value::Number(least), Value::Number(most)],
+            Kind::Path => vec![Value::Text("/elsewhere".to_owned())],
+            Kind::Text => vec![Value::Text("another".to_owned())],
+        };
+        let mut fitting = candidates
+            .into_iter()
+            .filter(|value| param.kind.takes(value));
+        let another = fitting.find(|value| value.to_string().trim_matches('"') != param.default);
+        another.expect("a parameter takes more than its default")
+    }
+
+    #[test]
+    fn a_strategy_says_the_parameters_that_it_was_given() {
+        for strategy in STRATEGIES {
+            for param in strategy.params {
+                let value = another(param);
+                let given = [(param.name.to_owned(), value.clone())];
+                let built = build(strategy.name, &given).expect("a value that is taken");
+                let in_force = built.params();
+                assert!(
+                    in_force.contains(&(param.name, value)),
+                    "{}: {in_force:?}",
+                    strategy.name
+                );
+            }
+        }
     }
 
     #[test]

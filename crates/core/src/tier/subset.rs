@@ -293,6 +293,8 @@ mod tests {
         for method in SubsetMethod::ALL {
             let mut members: Vec<u32> = (0..60).collect();
             let subset = Subset::new(20, "gw-1").by(method, None);
+            assert_eq!((subset.size(), subset.caller()), (20, "gw-1"));
+            assert_eq!((subset.method(), subset.place()), (method, None));
             let portions = subset.choose(&mut members, |index| &*ids[index as usize]);
             assert_eq!((members, portions), (tests::subset("gw-1", 60), vec![]));
             assert_eq!(SubsetMethod::named(method.as_str()), Some(method));
