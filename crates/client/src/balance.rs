@@ -25,6 +25,25 @@ use crate::trail::Trail;
 ///
 /// It is always ready: a call is bound to an endpoint when it is made, and where all endpoints are full it waits
 /// within its own future, if the cluster has a queue. Copies are cheap and balance over the same cluster.
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use evenkeel_client::{Cluster, Plain, Settings, core::Endpoint};
+/// use tower::{ServiceExt, service_fn};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let connect = |_: &Endpoint| service_fn(|call: u32| async move { Ok::<_, Infallible>(call + 1) });
+/// let list = [Endpoint::new("a", "10.0.0.1:80")];
+/// let cluster = Cluster::new(Settings::new("numbers"), list, connect)?;
+/// let service = cluster.balance(Plain);
+/// assert_eq!(service.clone().oneshot(1).await?, 2);
+/// assert_eq!(service.cluster().stats().picked, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Balance<C: Connect, R> {
     cluster: Arc<Inner<C>>,
     rules: R,
@@ -165,6 +184,23 @@ pin_project! {
     /// # Panics
     ///
     /// When it is polled again after it has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use evenkeel_client::{Cluster, Plain, Settings, core::Endpoint};
+    /// use tower::{Service, service_fn};
+    ///
+    /// let connect = |_: &Endpoint| service_fn(|call: u32| async move { Ok::<_, Infallible>(call + 1) });
+    /// let list = [Endpoint::new("a", "10.0.0.1:80")];
+    /// let cluster = Cluster::new(Settings::new("numbers"), list, connect)?;
+    /// let call = cluster.balance(Plain).call(1);
+    /// assert_eq!(cluster.stats().endpoints[0].in_flight, 1);
+    /// drop(call);
+    /// assert_eq!(cluster.stats().endpoints[0].calls.cancelled, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct Call<R, Req, S>
     where
         S: Service<Req>,

@@ -17,6 +17,18 @@ pin_project! {
     ///
     /// A body that breaks off is a failure of its endpoint. One that is dropped before its end blames nobody:
     /// what the head said counts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use evenkeel_client::HeldBody;
+    /// use http_body_util::{BodyExt, Full};
+    ///
+    /// async fn whole(body: HeldBody<Full<Bytes>>) -> Bytes {
+    ///     body.collect().await.expect("its data is there").to_bytes()
+    /// }
+    /// ```
     pub struct HeldBody<B> {
         #[pin]
         body: B,

@@ -27,6 +27,18 @@ use crate::view::{Original, Version, View};
 ///
 /// Copies are the same cluster. It ends, with the thread that looks after it, when the last copy and the
 /// last [`Balance`] on it are gone.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::{Admin, Endpoint}};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// cluster.upsert(Endpoint::new("b", "10.0.0.2:80"));
+/// cluster.set_admin("a", Admin::Draining)?;
+/// assert_eq!(cluster.tries().next()?.endpoint().id(), "b");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Cluster<C: Connect> {
     pub(crate) inner: Arc<Inner<C>>,
 }

@@ -57,6 +57,17 @@ where
 
 /// A service that calls can be balanced over: any that can be cloned, and whose futures and answers may go to another thread.
 /// Nothing implements it by hand.
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use evenkeel_client::EndpointService;
+/// use tower::service_fn;
+///
+/// fn is_one(_: impl EndpointService<u32>) {}
+/// is_one(service_fn(|call: u32| async move { Ok::<_, Infallible>(call) }));
+/// ```
 pub trait EndpointService<Req>:
     Service<Req, Future: Send, Response: Send, Error: Into<BoxError> + Send> + Clone + Send + 'static
 {

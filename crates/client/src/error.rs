@@ -6,11 +6,38 @@ use std::fmt;
 use evenkeel_core::{NoEndpoint, Refused, ShedReason};
 
 /// Any error, as tower has it.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::BoxError;
+///
+/// let error: BoxError = "it says nothing".into();
+/// assert_eq!(error.to_string(), "it says nothing");
+/// ```
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// Why a call has no answer.
 ///
 /// Opaque: it is asked what it is. The error of an endpoint's own service is its [`source`](StdError::source).
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use evenkeel_client::{Cluster, Plain, Settings, core::Endpoint};
+/// use tower::{ServiceExt, service_fn};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let connect = |_: &Endpoint| service_fn(|call: u32| async move { Ok::<_, Infallible>(call + 1) });
+/// let cluster = Cluster::new(Settings::new("numbers"), [], connect)?;
+/// let error = cluster.balance(Plain).oneshot(1).await.expect_err("nobody is there");
+/// assert!(error.no_endpoint().is_some());
+/// assert!(!error.is_endpoint() && !error.is_timeout() && !error.is_overload());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Error(Box<Kind>);
 

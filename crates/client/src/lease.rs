@@ -15,6 +15,20 @@ use crate::view::LocalView;
 ///
 /// It counts from the moment of the choice, and says how the call ended exactly once. Dropped before anybody
 /// said so it blames nobody: the caller changed its mind. It may go to another thread.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::{Endpoint, Outcome}};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// let in_flight = || cluster.stats().endpoints[0].in_flight;
+/// let lease = cluster.tries().next()?.into_lease();
+/// assert_eq!(in_flight(), 1);
+/// lease.finish(Outcome::Success);
+/// assert_eq!(in_flight(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a lease that is dropped at once counts for nothing"]
 pub struct CallLease {
     /// None once it has ended.

@@ -11,6 +11,24 @@ use evenkeel_core::{Nanos, Outcome, Receipt, Snapshot};
 ///
 /// Ready ones: `log::EventLog` writes events into the log, `receipts::DecisionLog` writes decisions into a
 /// file. Metrics are asked for instead: see [`Stats`](crate::Stats).
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use evenkeel_client::{Observe, Settings, core::health::Happening};
+///
+/// #[derive(Debug)]
+/// struct Told;
+///
+/// impl Observe for Told {
+///     fn happened(&self, cluster: &str, happening: &Happening) {
+///         println!("{cluster}: {happening:?}");
+///     }
+/// }
+///
+/// let settings = Settings::new("web").observe(Arc::new(Told));
+/// ```
 pub trait Observe: fmt::Debug + Send + Sync {
     /// An endpoint's health changed, or so many fail that the cause is taken to be shared. By the thread
     /// that looks after the cluster, or the one that changes its list; neither holds a lock meanwhile.
@@ -37,6 +55,21 @@ pub trait Observe: fmt::Debug + Send + Sync {
 }
 
 /// What went wrong with what looks after a cluster.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::observe::{Observe, Trouble};
+///
+/// #[derive(Debug)]
+/// struct Alarm;
+///
+/// impl Observe for Alarm {
+///     fn trouble(&self, cluster: &str, trouble: &Trouble<'_>) {
+///         eprintln!("{cluster}: {trouble}");
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Trouble<'a> {
@@ -70,6 +103,25 @@ impl fmt::Display for Trouble<'_> {
 }
 
 /// The decisions that were made for one call.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::observe::{Decided, Observe};
+///
+/// #[derive(Debug)]
+/// struct Names;
+///
+/// impl Observe for Names {
+///     fn wants_receipts(&self) -> bool {
+///         true
+///     }
+///
+///     fn decided(&self, call: &Decided<'_>) {
+///         println!("{:?}: {} decisions", call.request_id, call.decisions.len());
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Decided<'a> {
@@ -82,6 +134,17 @@ pub struct Decided<'a> {
 }
 
 /// A decision, and what came of it.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::observe::Decision;
+///
+/// fn told(decision: &Decision) -> String {
+///     let of = decision.snapshot().endpoints().len();
+///     format!("one of {of}, in {} ns: {:?}", decision.decision_ns, decision.outcome)
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Decision {

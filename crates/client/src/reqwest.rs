@@ -46,6 +46,17 @@ pub use error::ReqwestError;
 /// Addresses are `HOST` or `HOST:PORT`; calls to an endpoint with another one, such as that of a unix socket, fail as if
 /// it could not be connected to. Over TLS the certificate has to be one for the address of the endpoint, so endpoints
 /// should have names then.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::Endpoint, reqwest::ReqwestConnect};
+///
+/// let list = [Endpoint::new("a", "127.0.0.1:9001")];
+/// let connect = ReqwestConnect::new(reqwest::Client::new());
+/// let cluster = Cluster::new(Settings::new("users"), list, connect)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ReqwestConnect {
     client: Client,
@@ -71,6 +82,15 @@ impl Connect for ReqwestConnect {
 }
 
 /// A client of reqwest that leads to one endpoint.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Connect, core::Endpoint, reqwest::{ReqwestConnect, ReqwestEndpoint}};
+///
+/// let connect = ReqwestConnect::new(reqwest::Client::new());
+/// let service: ReqwestEndpoint = connect.connect(&Endpoint::new("a", "127.0.0.1:9001"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct ReqwestEndpoint {
     client: Client,
@@ -137,6 +157,18 @@ impl Service<Request> for ReqwestEndpoint {
 
 pin_project! {
     /// A call at one endpoint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use evenkeel_client::{Connect, core::Endpoint, reqwest::{ReqwestCall, ReqwestConnect}};
+    /// use tower::Service;
+    ///
+    /// let client = reqwest::Client::new();
+    /// let mut service = ReqwestConnect::new(client.clone()).connect(&Endpoint::new("a", "127.0.0.1:9001"));
+    /// let call: ReqwestCall = service.call(client.get("http://users/7").build()?);
+    /// # Ok::<(), reqwest::Error>(())
+    /// ```
     pub struct ReqwestCall {
         #[pin]
         state: CallState,
@@ -171,6 +203,22 @@ impl std::fmt::Debug for ReqwestCall {
 }
 
 /// Rules for requests and answers of reqwest: those of HTTP. A body that is a stream is sent once.
+///
+/// # Examples
+///
+/// ```no_run
+/// use evenkeel_client::{Cluster, Settings, core::Endpoint, reqwest::{Reqwest, ReqwestConnect}};
+/// use tower::ServiceExt;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = reqwest::Client::new();
+/// let list = [Endpoint::new("a", "127.0.0.1:9001")];
+/// let cluster = Cluster::new(Settings::new("users"), list, ReqwestConnect::new(client.clone()))?;
+/// let request = client.get("http://users/7").build()?;
+/// let answer = cluster.balance(Reqwest).oneshot(request).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reqwest;
 

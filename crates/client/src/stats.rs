@@ -24,6 +24,19 @@ pub const LATENCY_BOUNDS: [Nanos; 14] = [
 ];
 
 /// How long calls took.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::{Endpoint, Outcome}};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// cluster.tries().next()?.finish(Outcome::Success);
+/// let latency = &cluster.stats().endpoints[0].calls.latency;
+/// assert_eq!(latency.count(), 1);
+/// assert_eq!(latency.buckets.iter().sum::<u64>(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// Calls in each bucket of [`LATENCY_BOUNDS`], and those beyond.
@@ -48,6 +61,19 @@ impl Histogram {
 }
 
 /// What calls to an endpoint came to, each try for itself.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::{Endpoint, Outcome}};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// cluster.tries().next()?.finish(Outcome::Success);
+/// drop(cluster.tries().next()?);
+/// let calls = &cluster.stats().endpoints[0].calls;
+/// assert_eq!((calls.successes, calls.failures, calls.cancelled), (1, 0, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCalls {
     /// It answered.
@@ -63,6 +89,17 @@ pub struct EndpointCalls {
 }
 
 /// An endpoint in figures.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::{Endpoint, Standing}};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// let one = &cluster.stats().endpoints[0];
+/// assert_eq!((one.endpoint.id(), one.standing), ("a", Standing::Ready));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EndpointStats {
@@ -85,6 +122,17 @@ pub struct EndpointStats {
 }
 
 /// A cluster in figures: see [`Cluster::stats`](crate::Cluster::stats).
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::Endpoint};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// let stats = cluster.stats();
+/// assert_eq!((&*stats.cluster, stats.strategy, stats.generation), ("web", "least_request", 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stats {

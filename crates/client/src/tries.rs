@@ -99,6 +99,18 @@ impl<C: Connect> fmt::Debug for Tries<C> {
 }
 
 /// An endpoint that was chosen for a call. Dropped, it is free again and nobody is blamed.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Cluster, Settings, core::{Endpoint, Outcome}};
+///
+/// let cluster = Cluster::new(Settings::new("web"), [Endpoint::new("a", "10.0.0.1:80")], |_: &Endpoint| ())?;
+/// let at = cluster.tries().next()?;
+/// assert_eq!(at.endpoint().address(), "10.0.0.1:80");
+/// at.finish(Outcome::Success);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "what is dropped at once counts for nothing"]
 pub struct At<S> {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use evenkeel_client::core::Endpoint;
 use evenkeel_client::{Cluster, Plain, Settings};
+use nix::time::{ClockId, clock_gettime};
 use tower::Service;
 use tower::balance::p2c::Balance;
 use tower::discover::ServiceList;
@@ -39,8 +40,21 @@ impl Service<u64> for Idle {
     }
 }
 
-/// Makes calls and gives the nanoseconds of one.
-type Run = Box<dyn FnMut() -> f64 + Send>;
+/// What a call took, in nanoseconds: on the clock, and of its thread's time on a core, which other load disturbs less.
+#[derive(Clone, Copy, Default)]
+struct Took {
+    clock: f64,
+    core: f64,
+}
+
+/// Makes calls and says what one took.
+type Run = Box<dyn FnMut() -> Took + Send>;
+
+/// How long this thread has been on a core, in nanoseconds.
+fn on_core() -> f64 {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every thread has one");
+    time.tv_sec() as f64 * 1e9 + time.tv_nsec() as f64
+}
 
 fn drive<S>(mut service: S) -> Run
 where
@@ -48,7 +62,7 @@ where
 {
     Box::new(move || {
         let mut context = Context::from_waker(Waker::noop());
-        let begun = Instant::now();
+        let (begun, core) = (Instant::now(), on_core());
         for call in 0..CALLS as u64 {
             assert!(matches!(
                 service.poll_ready(&mut context),
@@ -60,7 +74,10 @@ where
                 _ => panic!("an idle service has its answer at once"),
             };
         }
-        begun.elapsed().as_nanos() as f64 / CALLS as f64
+        Took {
+            clock: begun.elapsed().as_nanos() as f64 / CALLS as f64,
+            core: (on_core() - core) / CALLS as f64,
+        }
     })
 }
 
@@ -108,9 +125,9 @@ fn tower_ewma(endpoints: usize, threads: usize) -> Vec<Run> {
 }
 
 /// The mean of what each thread measured, all at once.
-fn round(runs: &mut [Run]) -> f64 {
+fn round(runs: &mut [Run]) -> Took {
     let barrier = Barrier::new(runs.len());
-    let times: Vec<f64> = std::thread::scope(|scope| {
+    let all: Vec<Took> = std::thread::scope(|scope| {
         let barrier = &barrier;
         let start = |run| {
             scope.spawn(move || {
@@ -125,14 +142,25 @@ fn round(runs: &mut [Run]) -> f64 {
             .map(|thread| thread.join().expect("no panic"))
             .collect()
     });
-    times.iter().sum::<f64>() / times.len() as f64
+    let mean = |of: fn(&Took) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+    Took {
+        clock: mean(|took| took.clock),
+        core: mean(|took| took.core),
+    }
+}
+
+/// The median and the least of what rounds came to.
+fn middle_and_best(times: &[Took], of: fn(&Took) -> f64) -> (f64, f64) {
+    let mut times: Vec<f64> = times.iter().map(of).collect();
+    times.sort_by(f64::total_cmp);
+    (times[times.len() / 2], times[0])
 }
 
 /// Measures and prints a table: of those whose names contain `only`, if that is given.
 pub(crate) fn run(rounds: usize, only: Option<&str>) -> Result<()> {
     println!(
-        "{:<34} {:>9} {:>7} {:>9} {:>9}",
-        "system", "endpoints", "threads", "ns", "best ns"
+        "{:<34} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9}",
+        "system", "endpoints", "threads", "ns", "best ns", "core ns", "best"
     );
     for endpoints in [6, 50] {
         for threads in [1, 2] {
@@ -164,17 +192,19 @@ pub(crate) fn run(rounds: usize, only: Option<&str>) -> Result<()> {
             let mut times = vec![Vec::new(); contenders.len()];
             for at in 0..=rounds {
                 for ((_, runs), times) in contenders.iter_mut().zip(&mut times) {
-                    let ns = round(runs);
+                    let took = round(runs);
                     // The first one warms up.
                     if at > 0 {
-                        times.push(ns);
+                        times.push(took);
                     }
                 }
             }
-            for ((name, _), times) in contenders.iter().zip(&mut times) {
-                times.sort_by(f64::total_cmp);
-                let (median, best) = (times[times.len() / 2], times[0]);
-                println!("{name:<34} {endpoints:>9} {threads:>7} {median:>9.1} {best:>9.1}");
+            for ((name, _), times) in contenders.iter().zip(&times) {
+                let (clock, best) = middle_and_best(times, |took| took.clock);
+                let (core, least) = middle_and_best(times, |took| took.core);
+                println!(
+                    "{name:<34} {endpoints:>9} {threads:>7} {clock:>9.1} {best:>9.1} {core:>9.1} {least:>9.1}"
+                );
             }
         }
     }

@@ -5,12 +5,12 @@
 //! rustfmt, so indentation says enough, and a rule stays short enough to be read by whom it stops.
 
 mod cases;
-mod core_examples;
 mod core_purity;
 mod dependency_reasons;
 mod documents;
 mod file_length;
 mod function_length;
+mod library_examples;
 mod links;
 mod lockfile;
 mod machine_paths;
@@ -53,7 +53,7 @@ impl fmt::Display for Finding {
 /// The rules. A new one is a file and a line here.
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     cases::check,
-    core_examples::check,
+    library_examples::check,
     core_purity::check,
     dependency_reasons::check,
     documents::check,

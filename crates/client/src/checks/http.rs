@@ -195,6 +195,16 @@ where
 }
 
 /// The body of a request that has none.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{HttpCheck, NoBody, http::HttpConnect};
+///
+/// let connect: HttpConnect<NoBody> = HttpConnect::http2();
+/// let check = HttpCheck::new("/healthz")?.over(connect);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoBody(());
 

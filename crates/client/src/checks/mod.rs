@@ -32,6 +32,27 @@ use self::rounds::Rounds;
 pub use tcp::TcpCheck;
 
 /// What a check does until it knows: with what is wrong with the endpoint, if anything is.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Check, Checking, core::Endpoint};
+///
+/// /// Whether an endpoint has a name that we know.
+/// struct Named;
+///
+/// impl Check for Named {
+///     fn check(&self, endpoint: &Endpoint) -> Checking {
+///         let is_known = endpoint.id().starts_with("users-");
+///         Box::pin(async move {
+///             match is_known {
+///                 true => Ok(()),
+///                 false => Err("not one of ours".into()),
+///             }
+///         })
+///     }
+/// }
+/// ```
 pub type Checking = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
 /// Finds out whether an endpoint is well: [`TcpCheck`], [`HttpCheck`], or any function from an endpoint to a future. See

@@ -13,6 +13,19 @@ use super::tls::word_of;
 use crate::rules::Judgement;
 
 /// Why an endpoint gave no answer; with the request, where not a byte of it was sent.
+///
+/// # Examples
+///
+/// ```
+/// use bytes::Bytes;
+/// use evenkeel_client::{Error, http::HttpError};
+/// use http_body_util::Full;
+///
+/// fn is_down(error: Error) -> bool {
+///     let error = error.into_endpoint().and_then(|error| error.downcast::<HttpError<Full<Bytes>>>().ok());
+///     error.is_some_and(|error| error.is_connect())
+/// }
+/// ```
 pub struct HttpError<B> {
     kind: Kind,
     /// Behind a lock so that an error may be shared, whatever bodies are.

@@ -71,6 +71,19 @@ enum Version {
 ///
 /// The address of an endpoint is `HOST:PORT`, or `unix:PATH`. HTTP/1.1 keeps connections for the next calls; HTTP/2 has
 /// one connection for each endpoint, and all calls are streams on it.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use bytes::Bytes;
+/// use evenkeel_client::http::HttpConnect;
+/// use http_body_util::Full;
+///
+/// let connect: HttpConnect<Full<Bytes>> = HttpConnect::http1()
+///     .connect_timeout(Duration::from_millis(250))
+///     .idle_timeout(Duration::from_secs(4));
+/// ```
 pub struct HttpConnect<B> {
     offer: Offer,
     options: Options,
@@ -207,6 +220,18 @@ impl<B> fmt::Debug for HttpConnect<B> {
 }
 
 /// The connections to an endpoint.
+///
+/// # Examples
+///
+/// ```
+/// use bytes::Bytes;
+/// use evenkeel_client::{Connect, core::Endpoint, http::{HttpConnect, HttpEndpoint}};
+/// use http_body_util::Full;
+///
+/// // No connection is made before it is needed.
+/// let connect = HttpConnect::http1();
+/// let service: HttpEndpoint<Full<Bytes>> = connect.connect(&Endpoint::new("a", "127.0.0.1:9001"));
+/// ```
 pub struct HttpEndpoint<B>(Kind<B>);
 
 enum Kind<B> {
@@ -356,6 +381,17 @@ impl Prepared {
 }
 
 /// A body that a request may have here: its data and errors may go to another thread. Nothing implements it by hand.
+///
+/// # Examples
+///
+/// ```
+/// use bytes::Bytes;
+/// use evenkeel_client::http::RequestBody;
+/// use http_body_util::Full;
+///
+/// fn is_one<B: RequestBody>() {}
+/// is_one::<Full<Bytes>>();
+/// ```
 pub trait RequestBody: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static {}
 
 impl<B> RequestBody for B where B: Body<Data: Send, Error: Into<BoxError>> + Send + Unpin + 'static {}

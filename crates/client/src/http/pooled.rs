@@ -14,6 +14,18 @@ use super::one::Pool;
 
 /// The body of an answer. A connection of HTTP/1.1 carries the next call once this has ended; dropped before, it
 /// closes.
+///
+/// # Examples
+///
+/// ```
+/// use bytes::Bytes;
+/// use evenkeel_client::http::PooledBody;
+/// use http_body_util::{BodyExt, Full};
+///
+/// async fn whole(body: PooledBody<Full<Bytes>>) -> Result<Bytes, hyper::Error> {
+///     Ok(body.collect().await?.to_bytes())
+/// }
+/// ```
 pub struct PooledBody<B> {
     body: Incoming,
     back: Option<(SendRequest<B>, Arc<Pool<B>>)>,

@@ -5,6 +5,17 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Why an endpoint gave no answer.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Error, reqwest::ReqwestError};
+///
+/// fn is_down(error: Error) -> bool {
+///     let error = error.into_endpoint().and_then(|error| error.downcast::<ReqwestError>().ok());
+///     error.is_some_and(|error| error.is_connect())
+/// }
+/// ```
 #[derive(Debug)]
 pub struct ReqwestError(Kind);
 

@@ -18,6 +18,15 @@ use crate::lease::CallLease;
 /// `UNAVAILABLE`, `INTERNAL`, `UNKNOWN`, `DATA_LOSS` and `DEADLINE_EXCEEDED` are failures of the endpoint,
 /// `RESOURCE_EXHAUSTED` is too much for it, and all others are answers. Calls are streams, so one is sent elsewhere only
 /// when not a byte of it was sent.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::Grpc;
+/// use http::HeaderName;
+///
+/// let rules = Grpc::new().key_field(HeaderName::from_static("user-id"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Grpc {
     key_field: Option<HeaderName>,

@@ -41,14 +41,48 @@ impl RouteKey {
 }
 
 /// Bodies that can be copied, and so be sent again.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Copied, Http};
+///
+/// let rules: Http<Copied> = Http::new();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Copied;
 
 /// Bodies that are sent once: a call with one goes elsewhere only when not a byte of it was sent.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Http, Streamed};
+///
+/// let rules: Http<Streamed> = Http::streamed();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Streamed;
 
 /// How bodies of requests are copied.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{CopyBody, Http};
+///
+/// /// Copies what is small.
+/// #[derive(Clone)]
+/// struct Small;
+///
+/// impl CopyBody<Vec<u8>> for Small {
+///     fn copy(body: &Vec<u8>) -> Option<Vec<u8>> {
+///         (body.len() <= 1024).then(|| body.clone())
+///     }
+/// }
+///
+/// let rules = Http::<Small>::default();
+/// ```
 pub trait CopyBody<B>: Clone + Send + Sync + 'static {
     /// A copy; none when there is none.
     fn copy(body: &B) -> Option<B>;
@@ -70,6 +104,15 @@ impl<B> CopyBody<B> for Streamed {
 /// answer holds its endpoint until its body ends.
 ///
 /// The priority of a call is a [`Priority`] in the extensions of its request, its key a [`RouteKey`] there or a field.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::Http;
+/// use http::HeaderName;
+///
+/// let rules = Http::new().key_field(HeaderName::from_static("x-user"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Http<K = Copied> {
     key_field: Option<HeaderName>,

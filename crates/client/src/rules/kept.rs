@@ -14,6 +14,21 @@ const ROOM: usize = 256;
 ///
 /// A copy of a request is a table of fields, each with shares of its own, and is for nothing in all calls but the few that
 /// are repeated. So their text is kept, in one piece, and only read again when it is needed.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{BoxError, Http, KeptRequest, Rules};
+/// use http::{Request, Response};
+///
+/// type Known = dyn Fn(&Http, &Request<String>) -> Option<KeptRequest<String>>;
+/// let keep: &Known = &|rules, request| Rules::<_, Response<String>, BoxError>::keep(rules, request);
+/// let request = Request::get("/users/7").body(String::new())?;
+/// assert!(keep(&Http::new(), &request).is_some());
+/// let request = Request::post("/users").body(String::new())?;
+/// assert!(keep(&Http::new(), &request).is_none(), "it is not idempotent");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct KeptRequest<B> {
     method: Method,
     version: Version,

@@ -27,6 +27,44 @@ pub use plain::Plain;
 ///
 /// [`Plain`] knows nothing but success and error, and so fits any service. [`Http`] knows methods and statuses,
 /// [`Grpc`] the statuses of gRPC. For a protocol of one's own, write another one.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{BoxError, CallLease, Judgement, Rules, core::{FailurePoint, RetryRules}};
+///
+/// /// Numbers may be asked for twice, and a negative answer is a failure.
+/// #[derive(Clone)]
+/// struct Numbers;
+///
+/// impl Rules<u32, i64, BoxError> for Numbers {
+///     type Answer = i64;
+///     type Kept = u32;
+///
+///     fn is_idempotent(&self, _: &u32) -> bool {
+///         true
+///     }
+///
+///     fn keep(&self, call: &u32) -> Option<u32> {
+///         Some(*call)
+///     }
+///
+///     fn again(&self, kept: &u32) -> Option<u32> {
+///         Some(*kept)
+///     }
+///
+///     fn judge(&self, ended: Result<&i64, &BoxError>, _: &RetryRules) -> Judgement {
+///         match ended {
+///             Ok(answer) if *answer >= 0 => Judgement::SUCCESS,
+///             _ => Judgement::failure(FailurePoint::Broken, "negative"),
+///         }
+///     }
+///
+///     fn answer(&self, answer: i64, _: CallLease) -> i64 {
+///         answer
+///     }
+/// }
+/// ```
 pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
     /// What callers get.
     type Answer;
@@ -82,6 +120,15 @@ pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
 }
 
 /// What is held of how a call ended at an endpoint.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel_client::{Judgement, core::{FailurePoint, Outcome}};
+///
+/// let judgement = Judgement::failure(FailurePoint::Broken, "checksum").with_status(200);
+/// assert_eq!(judgement.outcome(), Outcome::Failure);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub(crate) outcome: Outcome,

@@ -9,6 +9,23 @@ use crate::lease::CallLease;
 
 /// An answer is a success, an error is a failure, and nothing is sent twice. The endpoint is free when the
 /// answer is there.
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use evenkeel_client::{Cluster, Plain, Settings, core::Endpoint};
+/// use tower::{ServiceExt, service_fn};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let connect = |_: &Endpoint| service_fn(|call: u32| async move { Ok::<_, Infallible>(call + 1) });
+/// let list = [Endpoint::new("a", "10.0.0.1:80")];
+/// let cluster = Cluster::new(Settings::new("numbers"), list, connect)?;
+/// assert_eq!(cluster.balance(Plain).oneshot(7).await?, 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 

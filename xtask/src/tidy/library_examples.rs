@@ -1,4 +1,4 @@
-//! Every public item of the core has an example in its documentation: types, traits and functions. What a method is for
+//! Every public item of the libraries, the core and the client, has an example in its documentation: types, traits and functions. What a method is for
 //! is shown where its type is.
 //!
 //! An item that is public by its word can be reached: rustc's own lint sees to that (`unreachable_pub`).
@@ -6,20 +6,28 @@
 use super::tree::File;
 use super::{Finding, Tree};
 
-const CORE: &str = "crates/core/src/";
+const LIBRARIES: &[&str] = &["crates/core/src/", "crates/client/src/"];
 
 const KINDS: &[&str] = &["enum", "fn", "struct", "trait", "type", "union"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let files = tree.files.iter();
-    let core = files.filter(|file| file.path.starts_with(CORE) && file.is(&["rs"]));
-    core.flat_map(missing).collect()
+    let of_library = |file: &&File| LIBRARIES.iter().any(|folder| file.path.starts_with(folder));
+    let library = files.filter(|file| of_library(file) && file.is(&["rs"]));
+    library.flat_map(missing).collect()
 }
 
 fn missing(file: &File) -> Vec<Finding> {
     let mut has_example = false;
     let mut findings = Vec::new();
+    let mut is_pinned = false;
     for (number, line) in file.lines() {
+        // What stands in that macro is an item like all others, a step to the right.
+        is_pinned = (is_pinned || line == "pin_project! {") && line != "}";
+        let line = line
+            .strip_prefix("    ")
+            .filter(|_| is_pinned)
+            .unwrap_or(line);
         if line.starts_with("///") {
             has_example |= line.starts_with("/// ```");
             continue;
@@ -84,5 +92,26 @@ impl Load {
         assert_eq!(findings[0].line, 13);
         assert!(findings[0].what.starts_with("`twice` is public"));
         assert_eq!(check(&Tree::of(&[("crates/http1/src/load.rs", text)])), []);
+    }
+
+    #[test]
+    fn items_in_a_macro_are_found() {
+        let text = "\
+pin_project! {
+    /// A call.
+    pub struct Call {
+        pub(crate) at: u32,
+    }
+}
+
+impl Call {
+    pub fn at(&self) -> u32 {
+        self.at
+    }
+}
+";
+        let findings = check(&Tree::of(&[("crates/client/src/call.rs", text)]));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].what.starts_with("`Call` is public"));
     }
 }
