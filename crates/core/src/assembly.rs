@@ -400,3 +400,15 @@ pub(crate) fn median(latencies: impl Iterator<Item = Nanos>) -> Option<Nanos> {
     let (_, median, _) = known.select_nth_unstable(middle);
     Some(*median)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_weight_is_one_at_least_and_of_none_nothing() {
+        let mut weights = [256, 1, 0, 7];
+        scale(&mut weights, [(0, 1, 2), (1, 1, 2), (2, 1, 2)].iter());
+        assert_eq!(weights, [128, 1, 0, 7]);
+    }
+}

@@ -259,3 +259,35 @@ fn a_hot_key_is_bounded() {
         assert_eq!(pick(&mut picker).index(), home, "{form}");
     }
 }
+
+/// Where an ill tier leaves a part of its keys to the next one, it is the same part for each picker and at each pick.
+#[test]
+fn a_key_stays_in_its_tier_while_two_share_them() {
+    for (form, strategy) in forms() {
+        let mut members = Membership::new("keys", strategy);
+        for (tier, ids) in [(0, ["a", "b", "c", "d"]), (1, ["e", "f", "g", "h"])] {
+            for id in ids {
+                members.upsert(Endpoint::new(id, "10.0.0.1:80").with_tier(tier));
+            }
+        }
+        for id in ["a", "b"] {
+            members.set_healthy(id, false).expect("known");
+        }
+        let snapshot = members.snapshot();
+        let mut pickers = [0, 1].map(|picker| Picker::new(PickerSeed { root: 1, picker }));
+        let mut in_second = 0;
+        for key in 0..400 {
+            let key = Hasher::new(Algorithm::Xxh3, 0).hash(&[key as u8, (key >> 8) as u8]);
+            let ctx = PickContext::at(Nanos(0)).with_key(key);
+            let picks = (0..6).map(|turn| pickers[turn % 2].pick(&snapshot, &ctx));
+            let places: Vec<usize> = picks.map(|lease| lease.expect("open").index()).collect();
+            assert!(
+                places.iter().all(|place| *place == places[0]),
+                "{form}: {places:?}"
+            );
+            in_second += usize::from(places[0] >= 4);
+        }
+        // With half of it healthy the first tier keeps 70 %.
+        assert!((80..160).contains(&in_second), "{form}: {in_second} of 400");
+    }
+}

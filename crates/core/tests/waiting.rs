@@ -373,6 +373,7 @@ fn no_strategy_sends_to_who_has_just_failed_where_requests_can_wait() {
             };
             members.set_waiting_room(waits.then(|| Arc::new(WaitingRoom::new(policy))));
             let snapshot = members.snapshot();
+            assert_eq!(snapshot.has_waiting_room(), waits);
             let (mut picker, ctx) = (picker(0), PickContext::at(NOW).with_key(7));
             let lease = picker.pick(&snapshot, &ctx).expect("it is free");
             lease.finish(Outcome::Failure, NOW);

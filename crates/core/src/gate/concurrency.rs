@@ -263,6 +263,25 @@ mod tests {
     }
 
     #[test]
+    fn how_many_answered_is_no_measure_but_how_long_it_took() {
+        let mut limit = LearnedLimit::default();
+        for (second, count) in [(0, 10), (1, 10), (2, 10), (3, 10), (4, 1_000)] {
+            let before = limit.limit;
+            let samples = Samples {
+                count,
+                sum: Nanos::from_millis(10 * count),
+                in_flight: 20,
+            };
+            let heard = limit.observe(samples, Nanos::from_secs(second));
+            assert_eq!(
+                (heard, limit.limit > before),
+                (second > 0, second > 0),
+                "{second}"
+            );
+        }
+    }
+
+    #[test]
     fn an_endpoint_with_little_to_do_says_nothing() {
         let mut limit = LearnedLimit::default();
         for second in 0..60 {
@@ -285,6 +304,7 @@ mod tests {
         );
         assert!(limit.observe(one, at(5_100)));
         assert_eq!(Samples::of(Nanos(99_999), 5), Samples::default());
+        assert_eq!(Samples::of(Nanos(100_000), 5).count, 1);
     }
 
     proptest! {

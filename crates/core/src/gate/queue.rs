@@ -370,6 +370,21 @@ mod tests {
         }
     }
 
+    /// Ten a second, and then thirty: twenty. Ten seconds later the thirty alone would count.
+    #[test]
+    fn a_new_pace_is_averaged_with_the_one_that_is_known() {
+        for (pause, wait_ms) in [(0, 2_000), (10_000, 1_333)] {
+            let mut pace = Pace::default();
+            for (ms, served) in [(0, 0), (1_000, 10), (1_000 + pause, 0), (2_000 + pause, 30)] {
+                pace.pause_if(pause > 0 && served == 0);
+                pace.served += served;
+                pace.look(Nanos::from_millis(ms), false);
+            }
+            let wait = pace.wait(40, Nanos::from_millis(2_000 + pause));
+            assert_eq!(wait.map(|wait| wait.as_millis()), Some(wait_ms), "{pause}");
+        }
+    }
+
     #[test]
     fn a_slow_line_has_a_pace_after_a_second_if_any_was_served() {
         let policy = QueuePolicy {

@@ -132,6 +132,23 @@ impl AttemptTotals {
 mod tests {
     use super::*;
 
+    /// Whatever took so long, the middle of its cell is at most an eighth of it away.
+    #[test]
+    fn a_cell_is_as_narrow_as_an_eighth() {
+        let (mut took, mut last) = (1u64 << FIRST_BIT, 0);
+        while took < 1 << 39 {
+            let cell = cell_of(Nanos(took));
+            assert!(cell == last || cell == last + 1, "{took}");
+            let off = middle_of(cell).0 as f64 / took as f64 - 1.0;
+            assert!(off.abs() <= 0.126, "{took}: {off}");
+            (took, last) = (took + took / 19, cell);
+        }
+        assert_eq!(
+            (cell_of(Nanos(0)), cell_of(Nanos(u64::MAX))),
+            (0, CELLS - 1)
+        );
+    }
+
     #[test]
     fn medians_are_known_to_a_few_percents() {
         let mut all = AttemptTotals::default();

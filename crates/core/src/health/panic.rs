@@ -96,5 +96,9 @@ mod tests {
         assert_eq!(PanicThreshold::new(0.5), Ok(PanicThreshold::default()));
         assert!(PanicThreshold::new(1.01).is_err());
         assert!(PanicThreshold::new(f64::NAN).is_err());
+        let percents =
+            [0.0, 0.295, 1.0].map(|share| PanicThreshold::new(share).map(PanicThreshold::percent));
+        assert_eq!(percents, [Ok(0), Ok(30), Ok(100)]);
+        assert_eq!(PanicThreshold::from_percent(200).percent(), 100);
     }
 }

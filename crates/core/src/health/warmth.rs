@@ -49,7 +49,7 @@ impl ClusterHealth {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HealthPolicy, Listed, SlowStart};
+    use super::super::{ActivePolicy, HealthPolicy, Listed, ProbeResult, SlowStart};
     use super::*;
     use crate::endpoint::Admin;
 
@@ -100,6 +100,27 @@ mod tests {
             quick.next_tick(JOINED),
             Some(JOINED + Nanos::from_millis(1))
         );
+    }
+
+    /// A check that fails now and then takes nobody out, so nobody returns.
+    #[test]
+    fn who_was_only_suspected_stays_warm() {
+        let policy = HealthPolicy {
+            active: Some(ActivePolicy::default()),
+            slow_start: Some(SlowStart::default()),
+            ..HealthPolicy::default()
+        };
+        let mut health = ClusterHealth::new(policy, 7);
+        let _ = health.list(listed(3), true, Nanos(0));
+        for passed in [false, true] {
+            let seen = String::new();
+            let happened = health.probed("e0", &ProbeResult { passed, seen }, JOINED);
+            assert_eq!(happened.len(), 1, "suspect, and healthy again");
+            assert_eq!(
+                (health.warmth("e0"), health.next_tick(JOINED)),
+                (None, None)
+            );
+        }
     }
 
     #[test]

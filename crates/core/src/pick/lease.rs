@@ -416,6 +416,32 @@ mod tests {
         }
     }
 
+    /// What an answer takes at a load is kept for strategies that go by it, and only of answers.
+    #[test]
+    fn what_was_given_up_says_nothing_of_latency() {
+        for (name, outcome, known) in [
+            ("prequal", Outcome::Success, true),
+            ("prequal", Outcome::Cancelled, false),
+            ("least_request", Outcome::Success, false),
+        ] {
+            let strategy = registry::build(name, &[]).expect("registered");
+            let mut members = Membership::new("web", strategy);
+            members.upsert(Endpoint::new("a", "127.0.0.1:1"));
+            let snapshot = members.snapshot();
+            let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+            let now = Nanos::from_millis(5);
+            for _ in 0..63 {
+                let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)));
+                lease.expect("there is one").finish(outcome, now);
+            }
+            let state = snapshot.candidates()[0].state();
+            let estimate = state.latency_at_load().estimate(1, now);
+            assert_eq!(estimate.is_some(), known, "{name} {outcome:?}");
+            let latency = state.latency().last().is_some();
+            assert_eq!(latency, outcome == Outcome::Success, "{name} {outcome:?}");
+        }
+    }
+
     #[test]
     fn a_kept_lease_releases_its_slot_once_after_its_snapshot_was_replaced() {
         let strategy = registry::build("least_request", &[]).expect("registered");

@@ -373,6 +373,25 @@ mod tests {
     use crate::{Endpoint, Membership};
 
     #[test]
+    fn a_schedule_goes_on_over_any_number_of_snapshots() {
+        let strategy = registry::build("round_robin", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        for id in ["a", "b", "c", "d", "e"] {
+            members.upsert(Endpoint::new(id, "10.0.0.1:80"));
+        }
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let mut next = || {
+            let snapshot = members.snapshot();
+            let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)));
+            lease.expect("all are open").index()
+        };
+        let first = next();
+        for turn in 1..12 {
+            assert_eq!(next(), (first + turn) % 5, "{turn}");
+        }
+    }
+
+    #[test]
     fn a_receipt_knows_who_won_and_the_closest_rival() {
         let strategy = registry::build("least_request", &[]).expect("registered");
         let mut members = Membership::new("web", strategy);

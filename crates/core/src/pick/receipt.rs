@@ -483,3 +483,16 @@ impl Receipt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_its_fraction() {
+        let scores = [Score::LoadOverWeight(512, 256), Score::Cost(600, 2)];
+        assert_eq!(scores.map(Score::as_f64), [2.0, 300.0]);
+        let hot = Score::Hot(0, 1).as_f64();
+        assert!(hot > Score::Cold(30_000_000_000, 1).as_f64(), "worse");
+    }
+}

@@ -150,14 +150,44 @@ fn lightest(order: impl Iterator<Item = u32>, inputs: &mut Inputs<'_>, upto: Upt
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::clock::Nanos;
     use crate::endpoint::Endpoint;
+    use crate::gate::{QueuePolicy, WaitingRoom};
     use crate::membership::Membership;
     use crate::pick::context::PickContext;
     use crate::pick::picker::{Picker, PickerSeed};
     use crate::pick::receipt::Receipt;
     use crate::strategy::registry;
+
+    /// The only slot that is free is none that a schedule proposes in its few turns.
+    #[test]
+    fn what_only_a_search_finds_is_said_to_be_found_so() {
+        for waits in [false, true] {
+            let strategy = registry::build("round_robin", &[]).expect("registered");
+            let mut members = Membership::new("web", strategy);
+            for number in 0..20 {
+                let endpoint = Endpoint::new(format!("e{number}"), "10.0.0.1:80");
+                members.upsert(endpoint.with_capacity(1));
+            }
+            let room = WaitingRoom::new(QueuePolicy::default());
+            members.set_waiting_room(waits.then(|| Arc::new(room)));
+            let snapshot = members.snapshot();
+            let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+            let ctx = PickContext::at(Nanos(0));
+            let mut pick = || picker.pick(&snapshot, &ctx).expect("a slot");
+            let mut held: Vec<_> = (0..20).map(|_| pick()).collect();
+            assert!(held.iter().all(|lease| lease.fallback().is_none()));
+            let free = held.remove(10).index();
+            let found = pick();
+            assert_eq!(
+                (found.index(), found.fallback()),
+                (free, Some(Fallback::Scan))
+            );
+        }
+    }
 
     /// A round of a search draws once for each group, so the draws tell how many there were.
     #[test]

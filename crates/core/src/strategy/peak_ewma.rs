@@ -225,3 +225,77 @@ fn typical(readings: &[Option<Reading>]) -> Option<Nanos> {
     let sum: u64 = known().map(|latency| latency.0).sum();
     sum.checked_div(known().count() as u64).map(Nanos)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::registry;
+    use crate::{Endpoint, Membership, Outcome, PickContext, Picker, PickerSeed, Receipt};
+
+    fn members(param: &str, value: Nanos) -> Membership {
+        let param = (param.to_owned(), Value::Duration(value));
+        let strategy = registry::build("peak_ewma", &[param]).expect("in range");
+        let mut members = Membership::new("web", strategy);
+        for number in 0..6 {
+            members.upsert(Endpoint::new(format!("e{number}"), "10.0.0.1:80"));
+        }
+        members
+    }
+
+    /// The latencies that were compared in some picks, of all endpoints in turn.
+    fn compared(members: &mut Membership, now: Nanos) -> Vec<Option<Nanos>> {
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let mut receipt = Receipt::default();
+        let mut latencies = Vec::new();
+        for _ in 0..50 {
+            let lease = picker.pick_traced(&snapshot, &PickContext::at(now), &mut receipt);
+            drop(lease.expect("all are open"));
+            latencies.extend(receipt.candidates.iter().map(|compared| compared.latency));
+        }
+        latencies.sort_unstable();
+        latencies.dedup();
+        latencies
+    }
+
+    fn answer(members: &mut Membership, took: Nanos) {
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let lease = picker.pick(&snapshot, &PickContext::at(Nanos(0)));
+        lease.expect("all are open").finish(Outcome::Success, took);
+    }
+
+    #[test]
+    fn who_has_not_answered_is_taken_to_be_usual() {
+        let default = Nanos::from_millis(70);
+        let mut members = members("default_latency", default);
+        assert_eq!(compared(&mut members, Nanos(0)), [Some(default)]);
+        let took = Nanos::from_millis(10);
+        answer(&mut members, took);
+        assert_eq!(compared(&mut members, took), [Some(took)]);
+    }
+
+    /// Others do not go by latencies, and show them: they fade within seconds, not at once.
+    #[test]
+    fn a_latency_fades_slowly_where_nobody_goes_by_it() {
+        let strategy = registry::build("least_request", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        members.upsert(Endpoint::new("a", "10.0.0.1:80"));
+        let took = Nanos::from_millis(100);
+        answer(&mut members, took);
+        let snapshot = members.snapshot();
+        let shown = snapshot.candidates()[0]
+            .latency(took + Nanos::from_secs(1), snapshot.terms.latency_decay);
+        assert!(shown > Some(Nanos::from_millis(90)), "{shown:?}");
+    }
+
+    #[test]
+    fn a_latency_fades_as_fast_as_is_wanted() {
+        let mut members = members("decay", Nanos::from_secs(1));
+        let took = Nanos::from_millis(100);
+        answer(&mut members, took);
+        let seen = compared(&mut members, took + Nanos::from_secs(1));
+        let faded = seen.iter().flatten().min().expect("some").0 as f64 / 1e6;
+        assert!((faded - 36.788).abs() < 0.01, "{seen:?}");
+    }
+}

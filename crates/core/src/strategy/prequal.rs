@@ -185,7 +185,9 @@ impl PoolTable {
 mod tests {
     use super::*;
     use crate::strategy::registry;
-    use crate::{Endpoint, LoadReport, Membership, Nanos, PickContext, Picker, PickerSeed};
+    use crate::{
+        Endpoint, LoadReport, Membership, Nanos, PickContext, Picker, PickerSeed, Snapshot,
+    };
 
     /// With probes only reports count, and those of a second ago no more.
     #[test]
@@ -206,12 +208,18 @@ mod tests {
             };
             picker.report(&snapshot, candidate.serial(), said, told);
         }
-        let mut pick = |ms| {
+        let mut pick = |snapshot: &Snapshot, ms| {
             let at = PickContext::at(told + Nanos::from_millis(ms));
-            let lease = picker.pick(&snapshot, &at).expect("two are open");
+            let lease = picker.pick(snapshot, &at).expect("they are open");
             (lease.index(), lease.fallback())
         };
-        assert_eq!(pick(1_000), (1, None), "the faster");
-        assert_eq!(pick(1_001).1, Some(Fallback::NoReports));
+        assert_eq!(pick(&snapshot, 1_000), (1, None), "the faster");
+        // They go along to the next generation, where the other one, less busy now, has the next place.
+        members.upsert(Endpoint::new("0", "10.0.0.1:80"));
+        assert_eq!(pick(&members.snapshot(), 1_000), (1, None));
+        assert_eq!(
+            pick(&members.snapshot(), 1_001).1,
+            Some(Fallback::NoReports)
+        );
     }
 }

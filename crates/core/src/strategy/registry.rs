@@ -243,6 +243,24 @@ mod tests {
         }
     }
 
+    /// Keys live somewhere where choices go by them, and nowhere else.
+    #[test]
+    fn only_tables_of_keys_know_where_keys_live() {
+        for strategy in STRATEGIES {
+            let built = build(strategy.name, &[]).expect("registered");
+            let mut members = crate::Membership::new("web", built);
+            members.upsert(crate::Endpoint::new("a", "10.0.0.1:80"));
+            let snapshot = members.snapshot();
+            let table = snapshot.groups()[0].table();
+            let known = (table.home(7), table.taker(7), table.checksum().is_some());
+            let expected = match strategy.name {
+                "maglev" | "ring_hash" | "rendezvous" => (Some(0), Some(0), true),
+                _ => (None, None, false),
+            };
+            assert_eq!(known, expected, "{}", strategy.name);
+        }
+    }
+
     #[test]
     fn mistakes_name_the_thing_and_what_would_be_right() {
         let message = build("least_requst", &[]).expect_err("unknown").to_string();

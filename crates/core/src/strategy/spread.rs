@@ -221,6 +221,8 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::registry;
+    use crate::{Endpoint, Membership, Nanos, PickContext, Picker, PickerSeed, Receipt, Score};
 
     fn table(weights: &[u32]) -> SpreadTable {
         let eligible: Vec<u32> = (0..weights.len() as u32).collect();
@@ -240,6 +242,30 @@ mod tests {
         (0..picks)
             .map(|_| schedule.advance(&table).expect("due"))
             .collect()
+    }
+
+    /// Why it was this one: its deadline is the first, and the next one is told beside it.
+    #[test]
+    fn a_receipt_tells_the_first_two_deadlines() {
+        let strategy = registry::build("weighted_round_robin", &[]).expect("registered");
+        let mut members = Membership::new("web", strategy);
+        for (id, weight) in [("a", 65_521), ("b", 65_519), ("c", 3)] {
+            members.upsert(Endpoint::new(id, "10.0.0.1:80").with_weight(weight));
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let mut receipt = Receipt::default();
+        for _ in 0..100 {
+            let lease = picker.pick_traced(&snapshot, &PickContext::at(Nanos(0)), &mut receipt);
+            let index = lease.expect("all are open").index();
+            let (winner, next) = (receipt.winner(), receipt.runner_up());
+            let (winner, next) = (winner.expect("the first"), next.expect("the second"));
+            assert_eq!(winner.index as usize, index);
+            let deadlines = (winner.score, next.score);
+            assert!(
+                matches!(deadlines, (Score::Deadline(first), Score::Deadline(then)) if first < then)
+            );
+        }
     }
 
     #[test]

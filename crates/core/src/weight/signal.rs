@@ -127,6 +127,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn errors_are_a_share_of_requests() {
+        let share = |rps, eps| {
+            Signal {
+                value: 1.0,
+                rps,
+                eps,
+            }
+            .error_share()
+        };
+        assert_eq!(
+            [share(10.0, 2.0), share(10.0, 0.0), share(0.0, 3.0)],
+            [0.2, 0.0, 1.0]
+        );
+    }
+
+    #[test]
     fn the_mean_is_taken_once() {
         let mut sum = SignalSum::default();
         assert_eq!(sum.take(), None);

@@ -177,6 +177,15 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_is_the_most_pressed_of_the_hot_or_else_the_slowest() {
+        let mut figures = Figures::new();
+        for (at, (pressure, latency)) in [(5, 1), (6, 30), (7, 20)].into_iter().enumerate() {
+            figures.set(at, pressure, latency);
+        }
+        assert_eq!([4, 5, 6, 7].map(|bar| figures.worst(bar, 3)), [2, 2, 2, 1]);
+    }
+
+    #[test]
     fn the_choice_is_that_of_the_definition() {
         let mut rng = Rng::new(5);
         for round in 0..20_000 {
