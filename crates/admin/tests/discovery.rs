@@ -15,6 +15,21 @@ async fn idle(host: &Host) -> Value {
     host.get("/api/v1/clusters/idle").await.json()
 }
 
+/// The list that is held, as soon as one is.
+async fn held(host: &Host) -> Value {
+    let held = async {
+        loop {
+            let told = idle(host).await["discovery"]["held"].clone();
+            if !told.is_null() {
+                return told;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let held = tokio::time::timeout(Duration::from_secs(60), held).await;
+    held.expect("it is held")
+}
+
 #[tokio::test]
 async fn a_held_list_is_told_and_accepted() {
     let host = Host::start(None).await;
@@ -52,14 +67,7 @@ async fn a_held_list_is_told_and_accepted() {
     assert!(page.contains("| `evenkeel_discovery_age_seconds` | gauge | `cluster` |"));
 
     std::fs::write(&path, r#"{"endpoints": ["a:1"]}"#).expect("written");
-    let held = async {
-        while idle(&host).await["discovery"]["held"].is_null() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let held = tokio::time::timeout(Duration::from_secs(20), held).await;
-    held.expect("it is held");
-    let told = idle(&host).await["discovery"]["held"].clone();
+    let told = held(&host).await;
     assert_eq!(told, json!({ "endpoints": 1, "lost": 2, "of": 3 }));
     let accepted = host.call("POST", ACCEPT, "").await;
     assert_eq!(accepted.status, 200, "{accepted:?}");

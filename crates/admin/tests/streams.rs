@@ -73,6 +73,7 @@ async fn what_happened_before_is_known() {
     assert_eq!(list("endpoint=b").await, ["b"]);
     assert_eq!(list("cluster=idle").await, [""; 0]);
     assert_eq!(list("since=2100-01-01T00:00:00Z").await, [""; 0]);
+    refused(&host).await;
     for (query, ids) in [
         (format!("until={number}"), &["a"][..]),
         (format!("until={time}"), &["a"]),
@@ -83,6 +84,10 @@ async fn what_happened_before_is_known() {
     ] {
         assert_eq!(list(&query).await, ids, "{query}");
     }
+}
+
+/// What makes no sense is named.
+async fn refused(host: &Host) {
     for (query, part) in [
         ("since=yesterday", "since \"yesterday\" is not a time like"),
         ("until=tomorrow", "until \"tomorrow\" is not a time like"),

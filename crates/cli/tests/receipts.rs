@@ -58,6 +58,17 @@ fn a_request_is_explained_and_its_log_holds() {
     eventually("the receipt is there", || {
         explain(&["--request", "r-7"]).code == Some(0)
     });
+    assert_explained(&explain);
+    awaited(address, &explain);
+    // The whole log, 0.5 s later at most.
+    let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    eventually("the log is whole", || lines() == 23);
+    drop(gateway);
+    verified(&log);
+}
+
+/// A request of 20, a dry run, and one that never came.
+fn assert_explained(explain: &dyn Fn(&[&str]) -> support::Finished) {
     let told = explain(&["--request", "r-7"]).stdout;
     assert!(
         told.starts_with("request r-7 in cluster web, try 1, at "),
@@ -84,12 +95,6 @@ fn a_request_is_explained_and_its_log_holds() {
         "{}",
         missing.stderr
     );
-    awaited(address, &explain);
-    // The whole log, 0.5 s later at most.
-    let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
-    eventually("the log is whole", || lines() == 23);
-    drop(gateway);
-    verified(&log);
 }
 
 /// The receipt of a request that somebody waits for.

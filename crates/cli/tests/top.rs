@@ -185,6 +185,16 @@ fn a_gateway_that_dies_is_told_and_nothing_is_left_broken() {
     top.is_as_before(0);
 }
 
+/// The time of day on the screen, in seconds, with the endpoints below it as they are.
+fn clock(top: &Tmux) -> u64 {
+    let screen = top.shows(&[" UTC  evenkeel top  ", "ENDPOINT"]);
+    let row = screen.lines().find(|line| line.starts_with("b "));
+    assert!(row.is_some_and(|row| row.contains(" ready ")), "{screen}");
+    let parts = screen[..8].split(':');
+    let parts = parts.map(|part| part.parse::<u64>().expect("a clock"));
+    parts.fold(0, |sum, part| sum * 60 + part)
+}
+
 /// At 1,000 bytes a second a whole picture takes two seconds, and a second's changes a part of one.
 #[test]
 fn over_a_slow_line_it_is_right_and_sends_what_changed() {
@@ -206,15 +216,7 @@ fn over_a_slow_line_it_is_right_and_sends_what_changed() {
         text.parse().expect("a count")
     };
     // Five seconds, by the clock of the screen, of which in each some figures change.
-    let seconds = || -> u64 {
-        let screen = top.shows(&[" UTC  evenkeel top  ", "ENDPOINT"]);
-        let row = screen.lines().find(|line| line.starts_with("b "));
-        assert!(row.is_some_and(|row| row.contains(" ready ")), "{screen}");
-        let mut clock = screen[..8]
-            .split(':')
-            .map(|part| part.parse::<u64>().expect("a clock"));
-        clock.by_ref().fold(0, |sum, part| sum * 60 + part)
-    };
+    let seconds = || clock(&top);
     let (first, before) = (seconds(), bytes());
     let mut last = first;
     while (last + 86_400 - first) % 86_400 < 5 {

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use evenkeel_config::{
-    Config, Environment, Level, Limits, LoadError, LogFormat, Probe, ReportSource, Retry, Runtime,
-    Timeouts, Workers, load, parse,
+    Cluster, Config, Environment, Level, Limits, LoadError, LogFormat, Probe, ReportSource, Retry,
+    Runtime, Timeouts, Workers, load, parse,
 };
 use evenkeel_core::health::{ActivePolicy, Initial, OutlierPolicy, SlowStart};
 use evenkeel_core::{Nanos, PanicThreshold, WeightLaw};
@@ -91,6 +91,11 @@ fn health_is_read_as_it_is_written() {
             initial: Initial::ProbeFirst,
         }
     );
+    check_ejection_and_warm_up(cluster);
+}
+
+fn check_ejection_and_warm_up(cluster: &Cluster) {
+    let ms = Nanos::from_millis;
     let outlier = OutlierPolicy {
         consecutive_failures: 3,
         failure_rate: 0.25,

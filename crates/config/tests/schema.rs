@@ -28,18 +28,7 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
         words.is_none_or(|words| words.contains(value)),
         "not one of the words",
     );
-    check(
-        match schema["type"].as_str() {
-            Some("object") => value.is_object(),
-            Some("array") => value.is_array(),
-            Some("string") => value.is_string(),
-            Some("integer") => value.is_i64() || value.is_u64(),
-            Some("number") => value.is_number(),
-            Some("boolean") => value.is_boolean(),
-            _ => true,
-        },
-        "another type",
-    );
+    check(has_type(schema, value), "another type");
     let number = value.as_f64().unwrap_or_default();
     check(
         schema["minimum"]
@@ -59,6 +48,18 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     }
     found.extend(violations_below(schema, value, at));
     found
+}
+
+fn has_type(schema: &Value, value: &Value) -> bool {
+    match schema["type"].as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("boolean") => value.is_boolean(),
+        _ => true,
+    }
 }
 
 /// Likewise, of its elements and keys.

@@ -212,42 +212,22 @@ fn the_client_gets_a_length_or_chunks_or_a_close() {
         keep_alive: false,
         ..TO_11
     };
+    let twice = "Content-Length: 2\r\nContent-Length: 02\r\n";
+    let both = "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n";
+    let kept = "Content-Length: 2\r\nConnection: keep-alive\r\n";
+    let ends = "Content-Length: 2\r\nConnection: close\r\n";
     for (lines, to, fields, encoding, closes) in [
         (length, TO_11, length, Encoding::Identity, false),
         (chunked, TO_11, chunked, Encoding::Chunked, false),
         ("", TO_11, chunked, Encoding::Chunked, false),
-        (
-            "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n",
-            TO_11,
-            chunked,
-            Encoding::Chunked,
-            false,
-        ),
-        (
-            "Content-Length: 2\r\nContent-Length: 02\r\n",
-            TO_11,
-            length,
-            Encoding::Identity,
-            false,
-        ),
+        (both, TO_11, chunked, Encoding::Chunked, false),
+        (twice, TO_11, length, Encoding::Identity, false),
         (chunked, TO_10, close, Encoding::Identity, true),
         ("", TO_10, close, Encoding::Identity, true),
         ("", asks, close, Encoding::Identity, true),
         (chunked, asks, close, Encoding::Identity, true),
-        (
-            length,
-            asks,
-            "Content-Length: 2\r\nConnection: keep-alive\r\n",
-            Encoding::Identity,
-            false,
-        ),
-        (
-            length,
-            closing,
-            "Content-Length: 2\r\nConnection: close\r\n",
-            Encoding::Identity,
-            true,
-        ),
+        (length, asks, kept, Encoding::Identity, false),
+        (length, closing, ends, Encoding::Identity, true),
     ] {
         let found = sent_for(lines, GET, &to);
         assert_eq!(found, (fields.to_owned(), encoding, closes), "{lines:?}");

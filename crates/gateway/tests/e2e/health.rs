@@ -85,16 +85,14 @@ fn served(upstream: &Upstream) -> usize {
 fn a_hung_endpoint_is_out_soon_and_comes_back() {
     let mood = Mood::default();
     let (a, b, c) = (mood.upstream("a"), Upstream::ok("b"), Upstream::ok("c"));
-    let gateway = Gateway::with(
-        [a.endpoint("a"), b.endpoint("b"), c.endpoint("c")],
-        |config| {
-            let cluster = &mut config.clusters[0];
-            cluster.health = Some(HealthCheck {
-                probe: Probe::Http(HttpProbe::default()),
-                policy: ActivePolicy::default(),
-            });
-        },
-    );
+    let check = HealthCheck {
+        policy: ActivePolicy::default(),
+        ..quick()
+    };
+    let endpoints = [a.endpoint("a"), b.endpoint("b"), c.endpoint("c")];
+    let gateway = Gateway::with(endpoints, |config| {
+        config.clusters[0].health = Some(check);
+    });
     let mut events = gateway.control().events().subscribe();
     eventually("it is checked", || a.count() > 1);
     mood.set(HUNG);
@@ -363,6 +361,15 @@ fn c12_the_cap_is_for_ejections_only() {
     assert_eq!(served(&upstreams[0]) + served(&upstreams[1]), before);
 }
 
+fn assert_nobody_is_used(gateway: &Gateway) {
+    let told = gateway.endpoint("a");
+    assert_eq!((told.used_in_panic, told.effective_weight), (false, 0));
+    let answer = ask(gateway.address(), GET);
+    assert_own(&answer, 503, "destination_unavailable");
+    let reason = answer.field("proxy-status").expect("a reason");
+    assert!(reason.contains("no endpoint is healthy"), "{reason}");
+}
+
 /// C11: with none healthy all are used, which is told; with panic off the answer is 503 with a reason, at once.
 #[test]
 fn c11_with_none_healthy_all_are_used_or_the_reason_is_told() {
@@ -388,14 +395,9 @@ fn c11_with_none_healthy_all_are_used_or_the_reason_is_told() {
         }
         assert_eq!(gateway.cluster().is_in_panic(), !off);
         if off {
-            let told = gateway.endpoint("a");
-            assert_eq!((told.used_in_panic, told.effective_weight), (false, 0));
             let before = served(&a) + served(&b);
-            let answer = ask(gateway.address(), GET);
+            assert_nobody_is_used(&gateway);
             assert_eq!(served(&a) + served(&b), before, "nobody is tried");
-            assert_own(&answer, 503, "destination_unavailable");
-            let reason = answer.field("proxy-status").expect("a reason");
-            assert!(reason.contains("no endpoint is healthy"), "{reason}");
             continue;
         }
         let mut answers: Vec<String> = (0..20)

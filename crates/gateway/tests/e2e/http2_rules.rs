@@ -270,20 +270,16 @@ fn fields_behind_a_body_pass_in_any_frames() {
     let sized = [b"\x3f\xe1\x1f", &block[..]].concat();
     let (front, back) = block.split_at(5);
     let whole = END_HEADERS | END_STREAM;
+    let in_two = |first: &[u8], second: &[u8]| {
+        let first = frame(HEADERS, END_STREAM, 1, first);
+        [first, frame(CONTINUATION, END_HEADERS, 1, second)].concat()
+    };
     let forms = [
         frame(HEADERS, whole, 1, &block),
         frame(HEADERS, whole | PADDED | 32, 1, &padded),
         frame(HEADERS, whole, 1, &sized),
-        [
-            frame(HEADERS, END_STREAM, 1, front),
-            frame(CONTINUATION, END_HEADERS, 1, back),
-        ]
-        .concat(),
-        [
-            frame(HEADERS, END_STREAM, 1, &[]),
-            frame(CONTINUATION, END_HEADERS, 1, &block),
-        ]
-        .concat(),
+        in_two(front, back),
+        in_two(&[], &block),
     ];
     for (place, form) in forms.iter().enumerate() {
         for drips in [false, true] {
