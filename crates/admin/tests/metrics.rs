@@ -81,7 +81,7 @@ const SERIES: [(&str, &str, usize); 23] = [
         "histogram",
         4 * (19 + 2),
     ),
-    ("evenkeel_requests_total", "counter", 4 * 6),
+    ("evenkeel_requests_total", "counter", (4 + 1) * 6),
     ("evenkeel_retries_total", "counter", 2 * 3),
     ("evenkeel_shed_total", "counter", 2 * 3 * 5),
     ("evenkeel_task_restarts_total", "counter", 9),

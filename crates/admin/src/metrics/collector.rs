@@ -45,7 +45,7 @@ impl prometheus_client::collector::Collector for Collector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let clusters = self.control.clusters();
         let samples: Vec<Sample> = clusters.iter().map(|cluster| Sample::of(cluster)).collect();
-        requests(&mut encoder, &samples)?;
+        requests(&mut encoder, &samples, self.control.unrouted())?;
         durations(&mut encoder, &samples)?;
         in_flight(&mut encoder, &samples)?;
         weights(&mut encoder, &samples)?;
@@ -70,19 +70,26 @@ impl prometheus_client::collector::Collector for Collector {
     }
 }
 
-fn requests(encoder: &mut DescriptorEncoder<'_>, samples: &[Sample]) -> Result<(), Error> {
+/// The requests of each cluster, and of none: those that no route takes, and those that are redirected.
+fn requests(
+    encoder: &mut DescriptorEncoder<'_>,
+    samples: &[Sample],
+    unrouted: [u64; CodeClass::ALL.len()],
+) -> Result<(), Error> {
     let help = "Requests by how they ended";
     let mut family = encoder.encode_descriptor("requests", help, None, MetricType::Counter)?;
-    for sample in samples {
-        for (endpoint, totals) in sample.totals() {
-            for (class, count) in CodeClass::ALL.iter().zip(totals.codes) {
-                let labels = [
-                    ("cluster", &*sample.cluster),
-                    ("endpoint", endpoint),
-                    ("code_class", class.as_str()),
-                ];
-                counter(&mut family, &labels, count)?;
-            }
+    let of_clusters = samples.iter().flat_map(|sample| {
+        let totals = sample.totals();
+        totals.map(|(endpoint, totals)| (&*sample.cluster, endpoint, totals.codes))
+    });
+    for (cluster, endpoint, codes) in of_clusters.chain([("", "", unrouted)]) {
+        for (class, count) in CodeClass::ALL.iter().zip(codes) {
+            let labels = [
+                ("cluster", cluster),
+                ("endpoint", endpoint),
+                ("code_class", class.as_str()),
+            ];
+            counter(&mut family, &labels, count)?;
         }
     }
     Ok(())

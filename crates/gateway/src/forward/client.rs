@@ -285,6 +285,8 @@ impl Client {
             let class = CodeClass::of(reject.status);
             cluster.counters.own.finish(class, Nanos(0));
             reply.cluster = Some(cluster.cluster.name());
+        } else {
+            self.worker.shared.count_unrouted(reject.status);
         }
         gateway_reply(&mut out, &reply);
         self.notes.note(|notes| {

@@ -53,6 +53,7 @@ pub(super) async fn exchange(client: &mut Client, request: &mut Request) -> Afte
         Destination::Nowhere => {
             let mut reply = GatewayReply::new(ProxyError::DestinationNotFound, "");
             reply.details = Some("no route takes this request");
+            client.worker.shared.count_unrouted(reply.status);
             answer(client, request, reply).await
         }
         Destination::Redirect(ref redirect) => send_elsewhere(client, request, redirect).await,
@@ -398,6 +399,7 @@ async fn send_elsewhere(client: &mut Client, request: &Request, redirect: &Redir
     let (id, version) = (&client.request_id, request.version);
     let keep_alive = request.keep_alive && request.is_read() && !client.is_leaving();
     client.notes.note(|notes| notes.redirected(*status));
+    client.worker.shared.count_unrouted(*status);
     let mut out = client.worker.buffers.output();
     gateway_redirect(&mut out, *status, location, id, version, keep_alive);
     deliver(client, out, keep_alive).await

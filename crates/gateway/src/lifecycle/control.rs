@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::restart::Task;
 use super::shared::Shared;
-use crate::cluster::{Cluster, EndpointReport};
+use crate::cluster::{Cluster, CodeClass, EndpointReport};
 use crate::decision::Receipts;
 use crate::discovery::{keep, tell_accepted};
 use crate::event::{Event, EventKind, Events};
@@ -67,6 +67,14 @@ impl Control {
     pub fn reloads(&self) -> [u64; 2] {
         let reloads = self.shared.reloads.each_ref();
         reloads.map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Requests that no cluster took, by [`CodeClass::ALL`]: without a route, redirected, or not read on a listener
+    /// without a cluster.
+    #[must_use]
+    pub fn unrouted(&self) -> [u64; CodeClass::ALL.len()] {
+        let unrouted = self.shared.unrouted.each_ref();
+        unrouted.map(|count| count.load(Ordering::Relaxed))
     }
 
     /// Counts a reload. Whoever reads the configuration does, since most that fail never get here.

@@ -75,6 +75,7 @@ impl Gateway {
             plan,
             reloading: Mutex::new(()),
             reloads: Default::default(),
+            unrouted: Default::default(),
             awaited: AtomicUsize::new(sockets.iter().map(Vec::len).sum()),
             draining: AtomicBool::new(false),
             undrained: AtomicUsize::new(count),

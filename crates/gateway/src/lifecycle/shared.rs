@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::restart::Restarts;
 use crate::access::AccessLog;
 use crate::clock::Clock;
-use crate::cluster::Site;
+use crate::cluster::{CodeClass, Site};
 use crate::decision::Receipts;
 use crate::descriptors::Descriptors;
 use crate::fleet::FleetState;
@@ -19,7 +19,7 @@ use crate::log::LineFile;
 use crate::span::Spans;
 use crate::upstream::Resolver;
 
-/// What all threads of a gateway share; nothing here is written on the path of a request.
+/// What all threads of a gateway share; nothing here is written on the path of a request that a cluster takes.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) reloading: Mutex<()>,
     /// Reloads by how they ended: success, failure.
     pub(crate) reloads: [AtomicU64; 2],
+    /// Requests that no cluster took, by the class of the gateway's own answer.
+    pub(crate) unrouted: [AtomicU64; CodeClass::ALL.len()],
     /// Listening sockets that do not accept yet, over all workers.
     pub(crate) awaited: AtomicUsize,
     pub(crate) draining: AtomicBool,
@@ -98,7 +100,16 @@ impl Shared {
     /// What the control side counts.
     pub(crate) fn figures(&self) -> Vec<(&'static str, Vec<&AtomicU64>)> {
         let reloads = self.reloads.iter().collect();
-        vec![("reloads", reloads), ("restarts", self.restarts.figures())]
+        vec![
+            ("reloads", reloads),
+            ("restarts", self.restarts.figures()),
+            ("unrouted", self.unrouted.iter().collect()),
+        ]
+    }
+
+    /// Counts a request that no cluster took, by the status of its answer.
+    pub(crate) fn count_unrouted(&self, status: u16) {
+        self.unrouted[CodeClass::of(status) as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_ready(&self) -> bool {

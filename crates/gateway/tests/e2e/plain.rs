@@ -170,4 +170,9 @@ fn a_listener_without_a_cluster_knows_no_route() {
         let reason = response.field("proxy-status").expect("a reason");
         assert!(reason.starts_with("evenkeel; error=destination_not_found"));
     }
+    // What cannot be read is nobody's request either.
+    let mut client = RawClient::connect(gateway.address());
+    client.send("NONSENSE\r\n\r\n");
+    assert_eq!(client.response().status, 400);
+    assert_eq!(gateway.control().unrouted(), [0, 0, 0, 3, 0, 0]);
 }

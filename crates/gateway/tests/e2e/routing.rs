@@ -142,6 +142,7 @@ fn what_no_route_takes_gets_404_with_a_reason() {
     client.send(get("/", "a"));
     assert_eq!(client.response().status, 200);
     assert_eq!(upstream.count(), 1);
+    assert_eq!(gateway.control().unrouted(), [0, 0, 0, 2, 0, 0]);
 }
 
 #[test]
@@ -269,6 +270,7 @@ fn redirects_are_answered_by_the_gateway() {
 
     let nameless = ask(gateway.address(), "GET /post HTTP/1.0\r\n\r\n");
     assert_eq!(nameless.status, 400);
+    assert_eq!(gateway.control().unrouted(), [0, 0, 2, 0, 0, 0]);
 }
 
 /// What clients choose never becomes a series.
