@@ -10,8 +10,8 @@ use crate::view::{LocalView, Version};
 /// The last version of a cluster that has ended, with one picker for all further tries of a call. What threads keep is
 /// not for it: nobody would take that out again.
 ///
-/// It counts where the call counted that it belongs to. Should two threads do so at once a count may be lost, of figures
-/// that nobody can ask for any more.
+/// It counts where the call counted that it belongs to. Should two threads do so at once a count may be lost, of
+/// figures that nobody can ask for any more.
 pub(crate) struct Alone<S> {
     picker: Picker,
     held: Arc<LocalView>,

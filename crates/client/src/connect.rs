@@ -28,12 +28,12 @@ use crate::error::BoxError;
 /// # is_connect(connect);
 /// ```
 pub trait Connect: Send + Sync + 'static {
-    /// What reaches an endpoint. Its `Clone` and `Drop` may call clusters, and ask and change their own; but a `Clone` that
-    /// makes a call to its own cluster panics, as that would take another clone.
+    /// What reaches an endpoint. Its `Clone` and `Drop` may call clusters, and ask and change their own; but a
+    /// `Clone` that makes a call to its own cluster panics, as that would take another clone.
     type Service: Clone + Send + 'static;
 
-    /// Makes the service of an endpoint. Should not wait: connections are made when they are needed. It panics when it asks
-    /// or changes its own cluster, which waits for it.
+    /// Makes the service of an endpoint. Should not wait: connections are made when they are needed. It panics when
+    /// it asks or changes its own cluster, which waits for it.
     fn connect(&self, endpoint: &Endpoint) -> Self::Service;
 
     /// Hears that an endpoint has left the list, or the cluster has ended. Calls under way go on; a thread
@@ -55,8 +55,8 @@ where
     }
 }
 
-/// A service that calls can be balanced over: any that can be cloned, and whose futures and answers may go to another thread.
-/// Nothing implements it by hand.
+/// A service that calls can be balanced over: any that can be cloned, and whose futures and answers may go to another
+/// thread. Nothing implements it by hand.
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
 //! What is merely counted: per thread, summed when somebody asks.
 //!
-//! A call is counted where it was chosen, and may end on another thread. Most end where they began, and a thread needs no
-//! operation that costs for what it alone writes; so there are two counts, one for all other threads.
+//! A call is counted where it was chosen, and may end on another thread. Most end where they began, and a thread
+//! needs no operation that costs for what it alone writes; so there are two counts, one for all other threads.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -67,8 +67,8 @@ mod sources {
     /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct Follow {
-        /// How often the whole list is read, beside what the source tells by itself. Below 100 ms it counts as 100 ms, as
-        /// the least that a gateway takes.
+        /// How often the whole list is read, beside what the source tells by itself. Below 100 ms it counts as 100
+        /// ms, as the least that a gateway takes.
         pub refresh: Duration,
         /// A list that loses more than this share, from 0 to 1, is believed when it is read a second time, a refresh
         /// later; one that has as many endpoints, though others, a second later.

@@ -1,9 +1,9 @@
 //! The balancer of Evenkeel inside a Rust service: the caller keeps the list of endpoints and chooses, one hop less.
 //!
 //! A [`Cluster`] is a list of endpoints with one strategy and its policies; [`Cluster::balance`] makes a
-//! [`tower::Service`](tower_service::Service) of it. Each call is bound to an endpoint when it is made, counted there until
-//! its answer has ended, and what it comes to decides over the next ones: endpoints that fail are ejected, those that join
-//! warm up, full ones are spared, and what failed may be tried elsewhere within a budget.
+//! [`tower::Service`](tower_service::Service) of it. Each call is bound to an endpoint when it is made, counted there
+//! until its answer has ended, and what it comes to decides over the next ones: endpoints that fail are ejected,
+//! those that join warm up, full ones are spared, and what failed may be tried elsewhere within a budget.
 //!
 //! # Any service for each endpoint
 //!
@@ -32,15 +32,15 @@
 //!
 //! # What a call costs
 //!
-//! A decision reads shared memory without a lock: a thread has its own picker, its own clones of services and its own share
-//! of the cluster, and what threads write in common is each endpoint's record, its count in flight above all. A call that is
-//! neither queued, hedged nor timed allocates nothing of its own but the text by which it could be sent again, if the rules
-//! keep that, and is made at once where the service of its endpoint is ready.
+//! A decision reads shared memory without a lock: a thread has its own picker, its own clones of services and its own
+//! share of the cluster, and what threads write in common is each endpoint's record, its count in flight above all. A
+//! call that is neither queued, hedged nor timed allocates nothing of its own but the text by which it could be sent
+//! again, if the rules keep that, and is made at once where the service of its endpoint is ready.
 //!
 //! # Cancellation
 //!
-//! A call that is dropped frees its endpoint and blames nobody; so does a body of an answer that is dropped. A panic in the
-//! code of a service or a caller frees it too.
+//! A call that is dropped frees its endpoint and blames nobody; so does a body of an answer that is dropped. A panic
+//! in the code of a service or a caller frees it too.
 
 #![deny(missing_docs)]
 

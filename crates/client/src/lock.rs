@@ -8,7 +8,8 @@ use evenkeel_core::unpoisoned;
 
 use crate::counters::thread;
 
-/// A lock that says so when the thread that holds it asks for it again, where others would have it wait for itself forever.
+/// A lock that says so when the thread that holds it asks for it again, where others would have it wait for itself
+/// forever.
 ///
 /// A panic leaves what it holds as it is at that moment: whoever uses it sees to that being whole.
 #[derive(Debug, Default)]

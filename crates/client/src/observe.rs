@@ -77,7 +77,8 @@ pub enum Trouble<'a> {
     NoThread(&'a io::Error),
     /// The system gives no thread, or no runtime, for its checks: endpoints are not checked.
     NoChecks(&'a io::Error),
-    /// An observer, a strategy of one's own, a service or a check panicked there. The step is left out, the next ones follow.
+    /// An observer, a strategy of one's own, a service or a check panicked there. The step is left out, the next ones
+    /// follow.
     Panicked {
         /// What it said, if that is text.
         message: &'a str,

@@ -25,9 +25,9 @@ const SECOND: Nanos = Nanos::from_secs(1);
 /// Writes decisions down with all that they follow from, a line of JSON for each.
 ///
 /// Calls are chosen by the hash of their `x-request-id`, as gateways do it, so that all who see a call write it down or
-/// none does; calls without one by their number. Failures, and calls that found nobody or not the one that was proposed,
-/// are always written, up to a thousand a second. A line is written by the thread on which its call ends: give it a
-/// writer that does not wait long, such as a [`BufWriter`](std::io::BufWriter) on a file.
+/// none does; calls without one by their number. Failures, and calls that found nobody or not the one that was
+/// proposed, are always written, up to a thousand a second. A line is written by the thread on which its call ends:
+/// give it a writer that does not wait long, such as a [`BufWriter`](std::io::BufWriter) on a file.
 ///
 /// # Examples
 ///

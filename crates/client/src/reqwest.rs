@@ -1,7 +1,7 @@
 //! Calls by `reqwest`.
 //!
-//! reqwest's client is a service already, so it is what reaches each endpoint: a request is written to a host of its own
-//! choice, and goes to the address of the endpoint that was chosen for it, with that host as its `Host`.
+//! reqwest's client is a service already, so it is what reaches each endpoint: a request is written to a host of its
+//! own choice, and goes to the address of the endpoint that was chosen for it, with that host as its `Host`.
 //!
 //! # Examples
 //!
@@ -43,9 +43,9 @@ pub use error::ReqwestError;
 
 /// Reaches endpoints by a client of reqwest, with its settings. Its own pool keeps connections, by their addresses.
 ///
-/// Addresses are `HOST` or `HOST:PORT`; calls to an endpoint with another one, such as that of a unix socket, fail as if
-/// it could not be connected to. Over TLS the certificate has to be one for the address of the endpoint, so endpoints
-/// should have names then.
+/// Addresses are `HOST` or `HOST:PORT`; calls to an endpoint with another one, such as that of a unix socket, fail as
+/// if it could not be connected to. Over TLS the certificate has to be one for the address of the endpoint, so
+/// endpoints should have names then.
 ///
 /// # Examples
 ///

@@ -92,8 +92,9 @@ impl Settings {
     /// Chooses endpoints by a strategy of one's own: see the [guide of the core's
     /// trait](evenkeel_core::strategy).
     ///
-    /// It may call clusters while it chooses, also its own as long as that comes to an end; each such call is a slow one. A
-    /// strategy that asks or changes its own cluster while it makes a table panics: the cluster waits for that.
+    /// It may call clusters while it chooses, also its own as long as that comes to an end; each such call is a slow
+    /// one. A strategy that asks or changes its own cluster while it makes a table panics: the cluster waits for
+    /// that.
     #[must_use]
     pub fn own_strategy(mut self, strategy: Arc<dyn Strategy>) -> Self {
         self.strategy = strategy;

@@ -1,8 +1,8 @@
 //! Whoever knows endpoints: files, DNS, etcd, Consul and Kubernetes, each one behind a feature of its own but files.
 //!
 //! Functions name a source in its plain form; what else there is to say of one, such as credentials, are fields of the
-//! value that they give. [`Cluster::follow_source`](crate::Cluster::follow_source) follows it. What sources hold, and in
-//! which form, is in the guide of the gateway, which asks the same ones.
+//! value that they give. [`Cluster::follow_source`](crate::Cluster::follow_source) follows it. What sources hold, and
+//! in which form, is in the guide of the gateway, which asks the same ones.
 
 pub use evenkeel_config::{
     ClusterTls, ConsulService, Credentials, DiscoverySource, DnsNames, DnsRecord, EtcdKeys,

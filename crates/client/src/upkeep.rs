@@ -58,8 +58,8 @@ fn look_after<C: Connect>(cluster: &Weak<Inner<C>>, shared: &Shared) {
     }
 }
 
-/// Does a step in which code of others may run, and says whether it went through. What it panics with is told; the thread
-/// goes on.
+/// Does a step in which code of others may run, and says whether it went through. What it panics with is told; the
+/// thread goes on.
 pub(crate) fn guard(shared: &Shared, step: impl FnOnce()) -> bool {
     // What the step holds is whole after a panic: see the locks that it takes.
     let Err(panic) = catch_unwind(AssertUnwindSafe(step)) else {

@@ -69,8 +69,8 @@ impl Authority {
         self.keep(file, &certificate, &key)
     }
 
-    /// A certificate for these names that nobody vouches for but itself, and that says it is an authority, as tools make
-    /// them; good until that year.
+    /// A certificate for these names that nobody vouches for but itself, and that says it is an authority, as tools
+    /// make them; good until that year.
     ///
     /// # Panics
     ///

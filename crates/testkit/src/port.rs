@@ -19,8 +19,8 @@ const FIRST: u16 = 10_000;
 /// How many this process has drawn.
 static DRAWN: AtomicU32 = AtomicU32::new(0);
 
-/// A port of loopback that nobody has and that the system gives to no connection: so it is still free when a server binds
-/// it, and again after the server was killed.
+/// A port of loopback that nobody has and that the system gives to no connection: so it is still free when a server
+/// binds it, and again after the server was killed.
 ///
 /// # Panics
 ///

@@ -1,9 +1,9 @@
 //! Peers that show the very certificate that is believed.
 //!
 //! Tools make certificates that vouch for themselves, and call them authorities: `openssl req -x509` does unless told
-//! otherwise. Whoever names such a file as `ca` means that one peer. The library lets no authority speak for itself, so it
-//! is let here: for a certificate that stands in the file byte for byte, after the library has found that its time
-//! is right and nothing else is wrong with it than that it may sign others too.
+//! otherwise. Whoever names such a file as `ca` means that one peer. The library lets no authority speak for itself,
+//! so it is let here: for a certificate that stands in the file byte for byte, after the library has found that its
+//! time is right and nothing else is wrong with it than that it may sign others too.
 
 use std::path::Path;
 use std::sync::Arc;

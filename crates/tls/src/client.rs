@@ -11,8 +11,8 @@ use crate::believed::servers;
 use crate::files::certified;
 use crate::{TlsError, provider};
 
-/// How connections are opened to servers that the authorities of a file vouch for, or those of the system; an identity is a
-/// certificate and its key, shown to those who ask. No protocol inside is asked for.
+/// How connections are opened to servers that the authorities of a file vouch for, or those of the system; an
+/// identity is a certificate and its key, shown to those who ask. No protocol inside is asked for.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! The files of TLS, and what is made of them: for the gateway, for whoever asks registries, and for the client library.
+//! The files of TLS, and what is made of them: for the gateway, for whoever asks registries, and for the client
+//! library.
 //!
 //! One provider of cryptography, named wherever a configuration is built: a process default would be
 //! whatever some dependency chose.

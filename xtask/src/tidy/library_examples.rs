@@ -1,5 +1,5 @@
-//! Every public item of the libraries, the core and the client, has an example in its documentation: types, traits and functions. What a method is for
-//! is shown where its type is.
+//! Every public item of the libraries, the core and the client, has an example in its documentation: types, traits
+//! and functions. What a method is for is shown where its type is.
 //!
 //! An item that is public by its word can be reached: rustc's own lint sees to that (`unreachable_pub`).
 

@@ -5,6 +5,7 @@
 //! rustfmt, so indentation says enough, and a rule stays short enough to be read by whom it stops.
 
 mod cases;
+mod comment_width;
 mod core_purity;
 mod dependency_reasons;
 mod documents;
@@ -53,6 +54,7 @@ impl fmt::Display for Finding {
 /// The rules. A new one is a file and a line here.
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     cases::check,
+    comment_width::check,
     library_examples::check,
     core_purity::check,
     dependency_reasons::check,

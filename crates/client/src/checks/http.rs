@@ -22,8 +22,8 @@ use crate::http::HttpConnect;
 /// How much of a body is read. What lies beyond is not looked at.
 const BODY_MAX: usize = 64 << 10;
 
-/// An endpoint is well if it answers a `GET`, each time on a new connection: by default over HTTP/1.1 in the clear, and with a
-/// status from 200 to 299.
+/// An endpoint is well if it answers a `GET`, each time on a new connection: by default over HTTP/1.1 in the clear,
+/// and with a status from 200 to 299.
 ///
 /// # Examples
 ///

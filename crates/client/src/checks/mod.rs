@@ -1,7 +1,7 @@
 //! Checks of endpoints: whether they are well is asked beside the calls.
 //!
-//! By a thread of its own for each cluster that has checks, with a runtime of its own: neither calls nor the caller's runtime
-//! hold checks up. What they find is judged by the core's machine, as in the gateway.
+//! By a thread of its own for each cluster that has checks, with a runtime of its own: neither calls nor the caller's
+//! runtime hold checks up. What they find is judged by the core's machine, as in the gateway.
 
 #[cfg(feature = "hyper")]
 mod http;
@@ -55,11 +55,13 @@ pub use tcp::TcpCheck;
 /// ```
 pub type Checking = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
-/// Finds out whether an endpoint is well: [`TcpCheck`], [`HttpCheck`], or any function from an endpoint to a future. See
+/// Finds out whether an endpoint is well: [`TcpCheck`], [`HttpCheck`], or any function from an endpoint to a future.
+/// See
 /// [`Settings::checks`](crate::Settings::checks).
 ///
-/// It is carried out on a thread of its own, in a runtime of tokio with I/O and time, and should not block. When its time is
-/// over it is dropped. A panic is told to [`Observe::trouble`](crate::Observe::trouble) and says nothing of the endpoint.
+/// It is carried out on a thread of its own, in a runtime of tokio with I/O and time, and should not block. When its
+/// time is over it is dropped. A panic is told to [`Observe::trouble`](crate::Observe::trouble) and says nothing of
+/// the endpoint.
 ///
 /// # Examples
 ///
@@ -77,8 +79,8 @@ pub type Checking = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 /// let settings = Settings::new("users").checks(ActivePolicy::default(), ping);
 /// ```
 pub trait Check: Send + Sync + 'static {
-    /// Begins a check of an endpoint. It is well if the future gives no error; an error is shown with the endpoint, and should
-    /// fit into a line.
+    /// Begins a check of an endpoint. It is well if the future gives no error; an error is shown with the endpoint,
+    /// and should fit into a line.
     fn check(&self, endpoint: &Endpoint) -> Checking;
 }
 
@@ -117,8 +119,8 @@ pub(crate) fn sensible(policy: ActivePolicy) -> ActivePolicy {
     }
 }
 
-/// Begins to check the endpoints of a cluster, if it has checks, until it ends. Where the system gives no thread, that is
-/// told, and calls go on without.
+/// Begins to check the endpoints of a cluster, if it has checks, until it ends. Where the system gives no thread,
+/// that is told, and calls go on without.
 pub(crate) fn start<C: Connect>(inner: &Arc<Inner<C>>) {
     let settings = &inner.shared.settings;
     let Some((policy, checker)) = settings.health.active.zip(settings.checker.clone()) else {

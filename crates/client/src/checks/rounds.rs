@@ -208,8 +208,8 @@ const LATE_PART: u64 = 10;
 
 /// What a check comes to within its time.
 ///
-/// When this thread was not run at the end of that, for want of a processor, the endpoint has had no chance to be heard: it
-/// gets as much longer as we are late, up to its time once more.
+/// When this thread was not run at the end of that, for want of a processor, the endpoint has had no chance to be
+/// heard: it gets as much longer as we are late, up to its time once more.
 async fn within<T>(
     timeout: Nanos,
     clock: fn() -> Nanos,

@@ -119,8 +119,8 @@ where
 }
 
 pin_project! {
-    /// A request that was sent on a kept connection. Small, since each call has one: a block that waits would have room for
-    /// all that may become of it.
+    /// A request that was sent on a kept connection. Small, since each call has one: a block that waits would have
+    /// room for all that may become of it.
     struct Sending<B, F> {
         #[pin]
         sent: F,

@@ -22,8 +22,8 @@ const LOOK_INTERVAL: Nanos = Nanos::from_secs(2);
 
 /// What endpoints must prove, and what they are shown: TLS 1.2 and 1.3 by rustls.
 ///
-/// Files that are replaced count for connections that are opened from two seconds later on; while what replaces them does not
-/// fit together, those before stay in force. Copies share what was read.
+/// Files that are replaced count for connections that are opened from two seconds later on; while what replaces them
+/// does not fit together, those before stay in force. Copies share what was read.
 ///
 /// # Examples
 ///
@@ -98,7 +98,8 @@ impl Tls {
         }
     }
 
-    /// Endpoints that ask for it are shown this certificate, in PEM with those between it and its authority; and its key.
+    /// Endpoints that ask for it are shown this certificate, in PEM with those between it and its authority; and its
+    /// key.
     ///
     /// # Errors
     ///
@@ -120,8 +121,8 @@ impl Tls {
         Ok(self)
     }
 
-    /// The name that all endpoints must prove; else each one proves the host of its address. Requests that name no host name
-    /// this one.
+    /// The name that all endpoints must prove; else each one proves the host of its address. Requests that name no
+    /// host name this one.
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ use crate::lease::CallLease;
 /// or the trailers of its answer; and a stream holds its endpoint until it ends.
 ///
 /// `UNAVAILABLE`, `INTERNAL`, `UNKNOWN`, `DATA_LOSS` and `DEADLINE_EXCEEDED` are failures of the endpoint,
-/// `RESOURCE_EXHAUSTED` is too much for it, and all others are answers. Calls are streams, so one is sent elsewhere only
-/// when not a byte of it was sent.
+/// `RESOURCE_EXHAUSTED` is too much for it, and all others are answers. Calls are streams, so one is sent elsewhere
+/// only when not a byte of it was sent.
 ///
 /// # Examples
 ///

@@ -12,8 +12,8 @@ const ROOM: usize = 256;
 
 /// All of a request of HTTP, to make it again.
 ///
-/// A copy of a request is a table of fields, each with shares of its own, and is for nothing in all calls but the few that
-/// are repeated. So their text is kept, in one piece, and only read again when it is needed.
+/// A copy of a request is a table of fields, each with shares of its own, and is for nothing in all calls but the few
+/// that are repeated. So their text is kept, in one piece, and only read again when it is needed.
 ///
 /// # Examples
 ///

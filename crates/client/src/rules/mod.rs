@@ -69,7 +69,8 @@ pub trait Rules<Req, Res, Err>: Clone + Send + Sync + 'static {
     /// What callers get.
     type Answer;
 
-    /// What is kept of a call that may be sent again: a copy of it, or less. [`Infallible`](std::convert::Infallible) where nothing is.
+    /// What is kept of a call that may be sent again: a copy of it, or less. [`Infallible`](std::convert::Infallible)
+    /// where nothing is.
     type Kept: Send + 'static;
 
     /// The hash of what keeps a call at its endpoint, for strategies that choose by key.

@@ -17,8 +17,8 @@ use tower::ServiceExt;
 
 use crate::endpoints::{Endpoints, Manner, listed};
 
-/// Under every strategy, over changes of the list, and with failures: the gateway's own reader makes each decision of it
-/// again.
+/// Under every strategy, over changes of the list, and with failures: the gateway's own reader makes each decision of
+/// it again.
 #[tokio::test]
 async fn a_log_of_decisions_is_one_that_can_be_verified() {
     let log = Arc::new(DecisionLog::new(Vec::new(), 1.0));

@@ -191,8 +191,8 @@ impl Drop for Meddler {
     }
 }
 
-/// Wherever a service is cloned or dropped, what it does there may be a call: to a cluster that the thread does not know
-/// yet, to one that has changed, when another one has ended, and when the thread itself ends.
+/// Wherever a service is cloned or dropped, what it does there may be a call: to a cluster that the thread does not
+/// know yet, to one that has changed, when another one has ended, and when the thread itself ends.
 #[test]
 fn services_may_call_clusters_when_they_are_cloned_and_dropped() {
     let other = Cluster::new(Settings::new("other"), listed(&["x"]), Endpoints::default());

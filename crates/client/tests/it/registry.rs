@@ -24,7 +24,8 @@ fn put(etcd: &Etcd, id: &str, upstream: &Upstream) {
     etcd.put(&format!("{PREFIX}{id}"), &value);
 }
 
-/// Keys come and go while calls are made; the whole list is read only every ten minutes, so what is seen came by the watch.
+/// Keys come and go while calls are made; the whole list is read only every ten minutes, so what is seen came by the
+/// watch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_of_a_real_etcd_are_followed_while_calls_are_made() {
     let Some(registry) = Etcd::start() else {

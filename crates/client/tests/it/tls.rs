@@ -90,8 +90,8 @@ async fn calls_go_over_tls_in_either_version() {
     }
 }
 
-/// An endpoint that is replaced by one that speaks the other version is spoken to in that from the next call on, and no call
-/// fails for it.
+/// An endpoint that is replaced by one that speaks the other version is spoken to in that from the next call on, and
+/// no call fails for it.
 #[tokio::test]
 async fn what_is_spoken_is_what_the_endpoint_agrees_to() {
     let authority = Authority::new();

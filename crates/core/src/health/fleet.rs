@@ -187,8 +187,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever others say, of whomever and however often: of those that are well here no more than half are out, what is
-        /// held here stays what it is, and nothing lasts that nobody says any more.
+        /// Whatever others say, of whomever and however often: of those that are well here no more than half are out,
+        /// what is held here stays what it is, and nothing lasts that nobody says any more.
         #[test]
         fn whoever_lies_takes_no_more_than_half(
             rounds in prop::collection::vec((

@@ -55,8 +55,8 @@ pub(super) async fn follow(
     }
 }
 
-/// How often the good list of a cluster goes to disk at most: one of 10,000 takes some 10 ms of a core, and a restart without
-/// the source can do with one that is a few seconds old.
+/// How often the good list of a cluster goes to disk at most: one of 10,000 takes some 10 ms of a core, and a restart
+/// without the source can do with one that is a few seconds old.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// Keeps the good list of a cluster: at once after a quiet time, and else when that is over.

@@ -114,7 +114,8 @@ async fn watch(
     }
 }
 
-/// Puts in force what follows from the verdicts, and takes in what changes of them next; false: they have to be listed anew.
+/// Puts in force what follows from the verdicts, and takes in what changes of them next; false: they have to be
+/// listed anew.
 async fn follow_changes(
     shared: &Arc<Shared>,
     feed: &mut Feed,

@@ -145,8 +145,8 @@ async fn watch(
     }
 }
 
-/// Who belongs to the fleet, and who did when it was last heard of. Leases end while etcd is away, and the first gateway
-/// that lists its members afterwards finds none: those that come back in time keep their places.
+/// Who belongs to the fleet, and who did when it was last heard of. Leases end while etcd is away, and the first
+/// gateway that lists its members afterwards finds none: those that come back in time keep their places.
 struct Known {
     there: BTreeSet<Arc<str>>,
     awaited: BTreeSet<Arc<str>>,

@@ -1,8 +1,8 @@
 //! Who changed a key last, for the events of the others.
 //!
-//! Below the prefix of the fleet, `by/KEY` holds the name of the gateway that writes `admin/KEY`. It lies beside the value,
-//! since gateways of before would refuse a value with a name in it, and is gone after a minute. What comes of it is a word
-//! in an event: whatever goes wrong with it is no trouble.
+//! Below the prefix of the fleet, `by/KEY` holds the name of the gateway that writes `admin/KEY`. It lies beside the
+//! value, since gateways of before would refuse a value with a name in it, and is gone after a minute. What comes of
+//! it is a word in an event: whatever goes wrong with it is no trouble.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

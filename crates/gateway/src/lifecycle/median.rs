@@ -13,8 +13,8 @@ use crate::clock::Clock;
 /// How often it is looked at how much endpoints take at once, and what of the past can be freed.
 const LIMITS: Duration = Duration::from_secs(1);
 
-/// Learns how much the endpoints of all clusters take at once, where that is to be learned, and frees old versions of them,
-/// on and on.
+/// Learns how much the endpoints of all clusters take at once, where that is to be learned, and frees old versions of
+/// them, on and on.
 pub(super) async fn follow_limits(plan: &Published<Plan>, clock: Clock) {
     loop {
         tokio::time::sleep(LIMITS).await;

@@ -136,8 +136,8 @@ fn what_nobody_signed_counts_as_well() {
     }
 }
 
-/// While etcd is away it is told what is not shared, once for each part; afterwards that all is well, and each is a member
-/// again, without a wait of each part for itself.
+/// While etcd is away it is told what is not shared, once for each part; afterwards that all is well, and each is a
+/// member again, without a wait of each part for itself.
 #[test]
 fn what_becomes_of_a_fleet_is_told() {
     let Some(mut etcd) = Etcd::start() else {

@@ -73,8 +73,8 @@ fn endpoints_prove_who_they_are() {
     assert_eq!(upstream.count(), 0);
 }
 
-/// A certificate that vouches for itself, as `openssl req -x509` makes it, is believed where it is named itself, in both
-/// directions; and that one only, for its names and in its time.
+/// A certificate that vouches for itself, as `openssl req -x509` makes it, is believed where it is named itself, in
+/// both directions; and that one only, for its names and in its time.
 #[test]
 fn a_certificate_that_vouches_for_itself_is_believed_by_itself() {
     let authority = Authority::new();
