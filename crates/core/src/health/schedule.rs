@@ -205,5 +205,8 @@ mod tests {
         );
         let mean = now.as_millis() / 200;
         assert!((980..1_020).contains(&mean), "{mean}");
+        let id = schedule.begin(now).expect("it is due");
+        assert!(schedule.done(&id, now, Nanos(0), now));
+        assert_eq!(schedule.next(), Some(now), "without a rhythm at once");
     }
 }

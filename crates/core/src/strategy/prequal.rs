@@ -188,6 +188,37 @@ mod tests {
     use crate::{
         Endpoint, LoadReport, Membership, Nanos, PickContext, Picker, PickerSeed, Snapshot,
     };
+    use crate::{Receipt, Score};
+
+    #[test]
+    fn a_receipt_tells_who_was_among_the_busiest() {
+        let mut members =
+            Membership::new("web", registry::build("prequal", &[]).expect("registered"));
+        for id in ["a", "b", "c"] {
+            members.upsert(Endpoint::new(id, "10.0.0.1:80"));
+        }
+        let snapshot = members.snapshot();
+        let mut picker = Picker::new(PickerSeed { root: 1, picker: 0 });
+        let at = PickContext::at(Nanos::from_secs(100));
+        for (candidate, in_flight) in snapshot.candidates().iter().zip([1, 9, 1]) {
+            let latency = Some(Nanos::from_millis(10));
+            picker.report(
+                &snapshot,
+                candidate.serial(),
+                LoadReport { in_flight, latency },
+                at.now,
+            );
+        }
+        let mut receipt = Receipt::default();
+        let lease = picker.pick_traced(&snapshot, &at, &mut receipt);
+        assert_ne!(lease.expect("they are open").index(), 1);
+        let hot = receipt
+            .candidates
+            .iter()
+            .filter(|one| matches!(one.score, Score::Hot(..)));
+        let hot: Vec<u32> = hot.map(|one| one.index).collect();
+        assert_eq!(hot, [1]);
+    }
 
     /// With probes only reports count, and those of a second ago no more.
     #[test]
