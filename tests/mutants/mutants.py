@@ -79,20 +79,21 @@ def try_switched(tree, left, report):
     numbered = list(enumerate(left, 1))
     # A run that is stopped has then tried some of every file.
     random.Random(1).shuffle(numbered)
-    judge(tree, built, 0, "", lambda outcome, by: sys.exit(f"mutants: without a change: {outcome}, {by}"))
+    no_file = pathlib.Path()
+    judge(tree, built, 0, no_file, lambda outcome, by: sys.exit(f"mutants: without a change: {outcome}, {by}"))
     for number, change in numbered:
         if number in switched.unviable:
             report.add(change, "unviable", "")
             continue
         began = time.monotonic()
-        stem = pathlib.Path(change["file"]).stem
+        file = pathlib.Path(change["file"])
         note = lambda outcome, by: report.add(change, outcome, by, began)
-        judge(tree, built, number, stem, note) or note("survived", "")
+        judge(tree, built, number, file, note) or note("survived", "")
 
 
-def judge(tree, built, number, stem, note):
+def judge(tree, built, number, file, note):
     """Notes what tests say of a change; whether they said anything."""
-    outcome = programs.unit_tests(tree, built, number) or programs.suites(tree, built, number, stem)
+    outcome = programs.unit_tests(tree, built, number) or programs.suites(tree, built, number, file)
     if outcome:
         note(*outcome)
     return outcome is not None
@@ -128,7 +129,7 @@ def try_alone(tree, change, report):
         path.write_text(original)
     if errors or not built:
         return note("unviable", "")
-    return judge(tree, built, 0, path.stem, note) or note("survived", "")
+    return judge(tree, built, 0, path, note) or note("survived", "")
 
 
 def read(path):

@@ -49,7 +49,7 @@ fn commit() -> Result<String> {
 fn check_out(tree: &Path, commit: &str) -> Result<()> {
     let mut git = match tree.exists() {
         true => command("git", &["-C"]),
-        false => command("git", &["worktree", "add", "--detach"]),
+        false => command("git", &["worktree", "add", "--force", "--detach"]),
     };
     git.arg(tree);
     if tree.exists() {

@@ -284,3 +284,19 @@ fn an_interval_ejects_no_more_than_may_be_out() {
         assert_eq!(ejected(&health, 20), 2, "a tenth");
     }
 }
+
+/// Requests that were under way when it was ejected fail too, and make it no longer.
+#[test]
+fn who_is_out_is_not_ejected_once_more() {
+    let policy = HealthPolicy {
+        outlier: Some(OutlierPolicy::default()),
+        ..HealthPolicy::default()
+    };
+    let mut health = cluster(policy, 20);
+    let (first, now) = (id(0), Nanos::from_secs(2));
+    let happened = health.runs([(&*first, 5)].into_iter(), Nanos::from_secs(1));
+    assert_eq!((happened.len(), ejected(&health, 20)), (1, 1));
+    let until = health.next_tick(now);
+    assert!(health.runs([(&*first, 9)].into_iter(), now).is_empty());
+    assert_eq!(health.next_tick(now), until);
+}
