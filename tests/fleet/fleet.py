@@ -47,6 +47,8 @@ class World:
         self.gateways, self.load = [], None
         self.seen = {"put": [], "del": [], "drain": [], "alone": [], "back": []}
         self.slow = []
+        # How often the gateways were asked for their verdicts.
+        self.rounds = 0
 
     async def start(self, stack, folder, binary, rate):
         stack.push_async_callback(self.etcd.stop)
@@ -248,6 +250,9 @@ async def verdicts(world):
     one, two, _ = world.ways
     # What befell etcd may have cost somebody its place among those who are asked.
     await world.members(3)
+    world.rounds += 1
+    for gateway in world.gateways:
+        await gateway.judge(f"one-{world.rounds}")
     await world.judged(["healthy"] * 3)
     await one.stop()
     await world.judged(["unhealthy", "healthy", "healthy"])

@@ -29,7 +29,7 @@ strategy = "round_robin"
 type = "etcd"
 endpoints = ["{etcd}"]
 [cluster.judged]
-endpoints = [{{ id = "one", address = "127.0.0.1:{way}" }}, {{ id = "spare", address = "127.0.0.1:{spare}" }}]
+endpoints = [{{ id = "{judged}", address = "127.0.0.1:{way}" }}, {{ id = "spare", address = "127.0.0.1:{spare}" }}]
 health = {{ type = "tcp", interval = "100ms", hold_down = "0s" }}
 [fleet]
 etcd = ["{etcd}"]
@@ -44,8 +44,10 @@ class Gateway:
         self.binary, self.name = binary, name
         self.file, self.log = (pathlib.Path(folder) / f"{name}.{kind}" for kind in ("toml", "log"))
         self.port, self.admin = free_port(), free_port()
-        self.file.write_text(CONFIG.format(name=name, admin=self.admin, port=self.port, etcd=etcd, way=way, spare=spare,
-                                           state=pathlib.Path(folder) / name), encoding="utf-8")
+        self.known = {"name": name, "admin": self.admin, "port": self.port, "etcd": etcd, "way": way, "spare": spare,
+                      "state": pathlib.Path(folder) / name}
+        self.judged = "one"
+        self.configure()
         self.process = None
         # From before it is killed: what clients see of that is no failure of its own.
         self.is_doomed = False
@@ -53,6 +55,20 @@ class Gateway:
     @property
     def is_up(self):
         return self.process is not None and self.process.returncode is None and not self.is_doomed
+
+    def configure(self):
+        # Renamed into place: a gateway may read it at any moment.
+        beside = self.file.with_suffix(".new")
+        beside.write_text(CONFIG.format(judged=self.judged, **self.known), encoding="utf-8")
+        beside.rename(self.file)
+
+    async def judge(self, judged):
+        """Has another endpoint be judged, in the same place: one that is out too often is held out for longer."""
+        self.judged = judged
+        self.configure()
+        status, text = await self.call("POST", "/api/v1/reload")
+        if status != 200:
+            raise RuntimeError(f"{self.name} does not reload: {text}")
 
     async def start(self):
         """Starts it, and waits until it is ready."""
@@ -91,7 +107,7 @@ class Gateway:
     async def health(self):
         """How the endpoint is that it has a way of its own to, and why."""
         _, text = await self.call("GET", "/api/v1/clusters/judged/endpoints")
-        endpoint = next(one for one in json.loads(text) if one["id"] == "one")
+        endpoint = next(one for one in json.loads(text) if one["id"] == self.judged)
         return endpoint["health"], endpoint["reason"]
 
     async def metric(self, name):
