@@ -3,7 +3,8 @@
 /// The name in `known` that `given` was probably meant to be, if any is close enough.
 ///
 /// Close is an edit distance (insertions, deletions, replacements, swaps of neighbours) of at most a
-/// third of the longer name's length. O(|given| x |name|) for each name.
+/// third of the longer name's length. Only the first 1,000 names are looked at, and none of more than 64 bytes, so that
+/// a text full of nonsense costs little. O(|given| x |name|) for each name.
 ///
 /// # Examples
 ///
@@ -16,14 +17,25 @@
 /// ```
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if given.len() > LONGEST {
+        return None;
+    }
     let given = given.to_lowercase();
     known
         .into_iter()
+        .take(MOST)
+        .filter(|name| name.len() <= LONGEST)
         .map(|name| (distance(&given, name), name))
         .filter(|(distance, name)| distance * 3 <= given.len().max(name.len()))
         .min()
         .map(|(_, name)| name)
 }
+
+/// The most bytes of a name that somebody may have mistyped.
+const LONGEST: usize = 64;
+
+/// The most names that are looked at.
+const MOST: usize = 1_000;
 
 /// How a message goes on after a mistyped name: `, did you mean "NAME"?` with the [`nearest`] of those
 /// that are known, or not at all.
@@ -101,5 +113,15 @@ mod tests {
         assert_eq!(nearest("", names), None);
         assert_eq!(did_you_mean("retyr", names), ", did you mean \"retry\"?");
         assert_eq!(did_you_mean("x", names), "");
+    }
+
+    /// Half a million letters beside half a million others would take minutes.
+    #[test]
+    fn nobody_mistypes_a_name_of_any_length_or_one_of_thousands() {
+        let long = "a".repeat(500_000);
+        assert_eq!(nearest(&long, [long.as_str()]), None);
+        assert_eq!(nearest("retyr", [long.as_str(), "retry"]), Some("retry"));
+        let many = std::iter::repeat_n("x", MOST);
+        assert_eq!(nearest("retyr", many.chain(["retry"])), None);
     }
 }
