@@ -149,8 +149,10 @@ fn the_api_reloads_and_says_what_changed() {
         serde_json::from_str(&get(admin, "/api/v1/clusters/web").text()).expect("JSON");
     let expected = serde_json::json!([{"endpoint": "a", "change": "changed", "admin": "draining"}]);
     assert_eq!(cluster["overrides"], expected);
-    let (status, _) = post(admin, "/api/v1/reload?overrides=drop", "");
+    let (status, told) = post(admin, "/api/v1/reload?overrides=drop", "");
     assert_eq!(status, 200);
+    let expected = serde_json::json!([{"name": "web", "settings": ["a"]}]);
+    assert_eq!(told["forgotten"], expected);
     assert_eq!(get(address, "/").text(), "new");
 
     // A broken file: every mistake, and all stays.

@@ -1,11 +1,13 @@
 //! The configuration file: reading it again, and checking a text that could become it.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use evenkeel_config::{Environment, LoadError, Report, parse};
-use evenkeel_gateway::{Difference, OperatorChanges};
+use evenkeel_gateway::{Changes, Difference, OperatorChanges};
 use serde_json::{Value, json};
 
 use super::body::TextBody;
@@ -102,14 +104,23 @@ fn told(done: &Reloaded) -> Value {
         "listeners": difference(&changes.listeners),
         "settings": changes.settings,
         "next_start": changes.next_start,
+        "forgotten": forgotten(changes),
         "diagnostics": done.report.to_json(),
     })
 }
 
-fn difference(difference: &Difference) -> Value {
-    let names = |names: &[std::sync::Arc<str>]| -> Value {
-        names.iter().map(|name| Value::from(&**name)).collect()
+fn forgotten(changes: &Changes) -> Value {
+    let forgotten = changes.forgotten.iter();
+    let cluster = |(name, what): &(Arc<str>, Vec<Arc<str>>)| {
+        let what: Vec<&str> = what.iter().map(AsRef::as_ref).collect();
+        json!({"name": **name, "settings": what})
     };
+    forgotten.map(cluster).collect()
+}
+
+fn difference(difference: &Difference) -> Value {
+    let names =
+        |names: &[Arc<str>]| -> Value { names.iter().map(|name| Value::from(&**name)).collect() };
     let changed = difference.changed.iter();
     let changed: Value = changed
         .map(|(name, settings)| json!({"name": **name, "settings": settings}))

@@ -101,6 +101,11 @@ impl Control {
         // Nothing fails from here on.
         let forget = operators == OperatorChanges::Forget;
         let site = &self.shared.site;
+        let forgotten = if forget {
+            overridden(&old, config)
+        } else {
+            Vec::new()
+        };
         let clusters = clusters(config, site, &diff, &old, forget, &names, &tls)?;
         first_lists(&self.shared, &with_new_source(&clusters, &diff, &old)).await;
         let (doors, sockets) = deal(&diff, &old, bound, self.workers.len());
@@ -125,7 +130,10 @@ impl Control {
                 gone.door().remove_file();
             }
         }
-        Ok(diff.changes)
+        Ok(Changes {
+            forgotten,
+            ..diff.changes
+        })
     }
 
     /// Endpoints that came and went are events, as those of discovery are.
@@ -268,6 +276,26 @@ fn new_names(config: &Config, old: &Config) -> BTreeSet<Arc<str>> {
     let new = addresses(config).into_iter();
     let new = new.filter(|address| !known.contains(address));
     new.map(|(_, address)| address).collect()
+}
+
+/// What operators have changed of clusters that stay: `strategy`, or ids of endpoints.
+fn overridden(old: &Plan, config: &Config) -> Vec<(Arc<str>, Vec<Arc<str>>)> {
+    let stays = |cluster: &&Arc<Cluster>| {
+        let mut names = config.clusters.iter().map(|cluster| &*cluster.name);
+        names.any(|name| name == cluster.name())
+    };
+    let changed = old.clusters.iter().filter(stays).map(|cluster| {
+        let overrides = cluster.overrides();
+        let strategy = overrides.strategy().map(|_| Arc::from("strategy"));
+        let endpoints = overrides.endpoints().map(|(id, _)| Arc::clone(id));
+        (
+            cluster.name().into(),
+            strategy.into_iter().chain(endpoints).collect(),
+        )
+    });
+    changed
+        .filter(|(_, what): &(_, Vec<_>)| !what.is_empty())
+        .collect()
 }
 
 /// What operators changed of a cluster goes with it, but not in silence.

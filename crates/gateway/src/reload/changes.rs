@@ -18,6 +18,8 @@ pub struct Changes {
     pub settings: Vec<&'static str>,
     /// Settings that differ from those in force and take effect at the next start.
     pub next_start: Vec<&'static str>,
+    /// Of clusters that stay: what operators had changed and is forgotten, `strategy` or ids of endpoints.
+    pub forgotten: Vec<(Arc<str>, Vec<Arc<str>>)>,
 }
 
 /// What has come, gone and changed of one kind.
@@ -75,6 +77,11 @@ impl fmt::Display for Changes {
         parts.extend(self.settings.iter().map(|key| (*key).to_owned()));
         let later = self.next_start.iter();
         parts.extend(later.map(|key| format!("{key} takes effect at the next start")));
+        let forgotten = self.forgotten.iter();
+        parts.extend(
+            forgotten
+                .map(|(name, what)| format!("{name}: as configured again: {}", what.join(", "))),
+        );
         if parts.is_empty() {
             return f.write_str("nothing changed");
         }
@@ -96,9 +103,12 @@ mod tests {
             .changed
             .push(("in".into(), vec!["limits", "route"]));
         changes.next_start.push("admin");
+        let what = ["strategy".into(), "b".into()];
+        changes.forgotten.push(("web".into(), what.to_vec()));
         assert_eq!(
             changes.to_string(),
-            "cluster a added; listener in: limits, route; admin takes effect at the next start"
+            "cluster a added; listener in: limits, route; admin takes effect at the next start; \
+             web: as configured again: strategy, b"
         );
     }
 }

@@ -53,6 +53,7 @@ impl Diff {
                     ("fleet", old.fleet != new.fleet),
                 ]),
                 next_start: next_start(old, new),
+                forgotten: Vec::new(),
             },
         }
     }

@@ -271,12 +271,16 @@ fn strategy_info() -> Value {
 
 fn difference() -> Value {
     let names = json!({ "type": "array", "items": text() });
-    let changed = object(json!({ "name": text(), "settings": names }));
     object(json!({
         "added": names,
         "removed": names,
-        "changed": { "type": "array", "items": changed },
+        "changed": { "type": "array", "items": changed() },
     }))
+}
+
+fn changed() -> Value {
+    let names = json!({ "type": "array", "items": text() });
+    object(json!({ "name": text(), "settings": names }))
 }
 
 fn changes() -> Value {
@@ -286,6 +290,7 @@ fn changes() -> Value {
         "listeners": reference("Difference"),
         "settings": names,
         "next_start": names,
+        "forgotten": { "type": "array", "items": changed() },
         "diagnostics": list("Diagnostic"),
     }))
 }
