@@ -173,6 +173,12 @@ fn warn(
         };
         warnings.push(format!("{chance}{kept}"));
     }
+    if log.skipped > 0 {
+        warnings.push(format!(
+            "{} of the log's lines name no endpoint (shed, refused, without a route): they are left out, and with them the load that they were",
+            log.skipped
+        ));
+    }
     if log.cut {
         warnings.push("the log has more lines than are read: the rest is left out".to_owned());
     }
@@ -297,6 +303,33 @@ mod tests {
         let said = answer.warnings.iter().find(|said| said.contains("pauses"));
         let said = said.expect("it is said");
         assert!(said.contains("26249.4 h"), "{said}");
+    }
+
+    /// A log of an overloaded cluster looks well without those that got nothing.
+    #[test]
+    fn lines_that_name_no_endpoint_are_left_out_and_counted() {
+        let shed = |second: u32| {
+            format!("{{\"time\":{second},\"endpoint\":null,\"total_ms\":1000,\"status\":503}}\n")
+        };
+        let text: String = (0..100)
+            .map(|k| line(f64::from(k), 10.0))
+            .chain((0..7).map(shed))
+            .collect();
+        let log = read_log(&text).expect("in order");
+        let options = Options {
+            seed: 1,
+            threads: 1,
+        };
+        let answer = what_if(&log, &question(2), &options, &|_| {}).expect("it is known");
+        let said = answer
+            .warnings
+            .iter()
+            .find(|said| said.contains("name no endpoint"));
+        assert!(
+            said.is_some_and(|said| said.starts_with("7 of the log's lines")),
+            "{:?}",
+            answer.warnings
+        );
     }
 
     /// The first run meets the log and the others do not, or the other way round: all of them count.
