@@ -32,6 +32,10 @@ const FAILURE_LATENCIES: u64 = 10;
 /// Penalties are stamped in milliseconds: a shorter half-life would be lost in rounding.
 const FAILURE_HALF_LIFE_MIN: Nanos = Nanos::from_millis(20);
 
+/// Failures pass for slow answers, so where everything has failed the median is half a minute, which is no measure of
+/// how long endpoints that answer again are to be left alone.
+const FAILURE_HALF_LIFE_MAX: Nanos = Nanos::from_secs(2);
+
 /// Above the bits that tell tiers apart.
 const VIEW_SHIFT: u32 = 32;
 
@@ -114,7 +118,7 @@ fn terms(members: &Membership, median: Option<Nanos>) -> Terms {
     let typical_latency = median.unwrap_or(TYPICAL_LATENCY);
     let half_life = Nanos(typical_latency.0.saturating_mul(FAILURE_LATENCIES));
     Terms {
-        failure_half_life: half_life.max(FAILURE_HALF_LIFE_MIN),
+        failure_half_life: half_life.clamp(FAILURE_HALF_LIFE_MIN, FAILURE_HALF_LIFE_MAX),
         latency_decay: members.strategy.latency_decay().unwrap_or(LATENCY_DECAY),
         by_load: members.strategy.goes_by_load(),
         failure_latency: members.failure_latency,

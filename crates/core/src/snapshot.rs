@@ -412,7 +412,7 @@ impl Snapshot {
         Some(self.positions[at].1)
     }
 
-    /// In what time the weight of a failure halves: ten median latencies.
+    /// In what time the weight of a failure halves: ten median latencies, 20 ms at least and 2 s at most.
     #[inline]
     #[must_use]
     pub fn failure_half_life(&self) -> Nanos {

@@ -387,3 +387,26 @@ fn no_strategy_sends_to_who_has_just_failed_where_requests_can_wait() {
         }
     }
 }
+
+/// While everything fails the median latency grows to half a minute: endpoints that are well again are found out within
+/// seconds all the same, though nobody but a request that is let through can tell.
+#[test]
+fn who_is_well_again_gets_requests_within_seconds_of_an_outage_of_all() {
+    for cap in [1, 3, 20] {
+        let (mut members, room) = members(2, cap);
+        let mut picker = picker(0);
+        let mut now = NOW;
+        for _ in 0..600 {
+            let snapshot = open(&mut members, &room);
+            while let Ok(lease) = picker.pick(&snapshot, &PickContext::at(now)) {
+                lease.finish(Outcome::Failure, now);
+            }
+            now = now + Nanos::from_millis(100);
+        }
+        let snapshot = open(&mut members, &room);
+        assert!(snapshot.typical_latency() > Nanos::from_secs(10), "{cap}");
+        let later = now + Nanos::from_secs(5);
+        let well = picker.pick(&snapshot, &PickContext::at(later));
+        assert!(well.is_ok(), "a cap of {cap}: {well:?}");
+    }
+}

@@ -29,8 +29,8 @@ fn a16_workers_are_even_together() {
             .map(|(upstream, before)| upstream.count() - before);
         let counts: Vec<usize> = counts.collect();
         assert_eq!(counts.iter().sum::<usize>(), 10_000);
-        // Least requests is even by load, not by count: where hardly anything is in flight chance decides, and an endpoint
-        // whose thread the machine lets wait rightly gets less.
+        // Least requests is even by load, not by count: where hardly anything is in flight chance decides, and an
+        // endpoint whose thread the machine lets wait rightly gets less.
         let (least, most) = if strategy == "round_robin" {
             (950, 1050)
         } else {
