@@ -147,8 +147,8 @@ fn outcome(receipt: &Value) -> String {
 /// What a word of a receipt means.
 fn in_words(word: &str) -> String {
     match word {
-        "full" => "it is at its capacity",
-        "saturated" => "it is near its capacity, and others are not",
+        "full" => "it is at its capacity, or has just failed",
+        "saturated" => "it is near its capacity, or has just failed",
         "not_in_service" => "it is not in service",
         "tried" => "this request has been there",
         "draining" => "it is drained, or its weight is 0",
