@@ -31,7 +31,7 @@ fn g08_ipv6_has_brackets_everywhere() {
     );
     let log = file("addresses.log", "");
     let text = format!(
-        "[admin]\naddress = \"[::1]:0\"\n[log]\naccess = {{ path = \"{log}\" }}\n[[listener]]\naddress = \"[::1]:0\"\n\
+        "[runtime]\nworkers = 1\n[admin]\naddress = \"[::1]:0\"\n[log]\naccess = {{ path = \"{log}\" }}\n[[listener]]\naddress = \"[::1]:0\"\n\
          cluster = \"web\"\n[cluster.web]\nstrategy = \"round_robin\"\nendpoints = [\"{one}\", \"{other}\"]\n"
     );
     let mut gateway = start(&["serve", &file("addresses.toml", &text)]);
