@@ -49,6 +49,7 @@ mod retry_limits;
 mod routing;
 mod shadow;
 mod smuggling;
+mod sni;
 mod start;
 mod sticky;
 mod tcp;

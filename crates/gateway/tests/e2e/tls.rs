@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use evenkeel_config::{
-    Action, Conditions, Config, Forward, Identity, ListenerTls, Protocol, Route,
-};
+use evenkeel_config::{Config, Identity, ListenerTls, Protocol};
 use evenkeel_core::Endpoint;
 use evenkeel_gateway::{StartError, TurnedAway};
 use evenkeel_testkit::{
@@ -85,7 +83,7 @@ impl TlsClient {
         Self(StreamOwned::new(connection, socket))
     }
 
-    fn ask(&mut self, request: impl AsRef<[u8]>) -> std::io::Result<Response> {
+    pub(crate) fn ask(&mut self, request: impl AsRef<[u8]>) -> std::io::Result<Response> {
         self.0.write_all(request.as_ref())?;
         self.0.flush()?;
         let mut received = Vec::new();
@@ -109,7 +107,7 @@ impl TlsClient {
     }
 }
 
-fn plain(address: SocketAddr) -> TcpStream {
+pub(crate) fn plain(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(PATIENCE)).expect("a time");
     socket.set_nodelay(true).expect("open");
@@ -343,7 +341,7 @@ fn an_idle_connection_ends_by_a_word() {
 }
 
 /// A socket that sends single bytes.
-struct Drip(TcpStream);
+pub(crate) struct Drip(pub(crate) TcpStream);
 
 impl Read for Drip {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
@@ -522,80 +520,4 @@ fn openssl_is_content() {
             );
         }
     }
-}
-
-/// A TCP listener passes connections on by the name in their hello, which arrives as it was sent, in
-/// however many pieces; TLS is between the client and who stands behind.
-#[test]
-fn connections_are_routed_by_name() {
-    let authority = Authority::new();
-    let upstreams = [Upstream::ok("a"), Upstream::ok("b"), Upstream::ok("rest")];
-    let backs = ["a.example", "b.example", "c.example"].map(|name| {
-        let place = usize::from(name.as_bytes()[0] - b'a');
-        let all = vec![tls(authority.issue(name, &[name, "x.b.example"]))];
-        secured([upstreams[place].endpoint("a")], all, |_| {})
-    });
-    let gateway = by_name(&backs, Some("rest"));
-    let config = believing(&authority, None, &[&TLS13]);
-    for (name, text) in [
-        ("a.example", "a"),
-        ("x.b.example", "b"),
-        ("c.example", "rest"),
-    ] {
-        let mut client = TlsClient::connect(gateway.address(), name, &config);
-        assert_eq!(client.ask(GET).expect("an answer").text(), text, "{name}");
-        let name = ServerName::try_from(name).expect("a name");
-        let connection = ClientConnection::new(Arc::clone(&config), name).expect("a client");
-        let mut drip = StreamOwned::new(connection, Drip(plain(gateway.address())));
-        drip.write_all(GET.as_bytes()).expect("it is taken");
-        let mut first = [0; 12];
-        drip.read_exact(&mut first).expect("an answer");
-        assert_eq!(&first, b"HTTP/1.1 200");
-    }
-    // What is no hello goes where those go that ask for nobody, and there it is no hello either.
-    assert_eq!(
-        RawClient::sending(gateway.address(), GET).rest().first(),
-        Some(&0x15)
-    );
-
-    let gateway = by_name(&backs, None);
-    let mut client = TlsClient::connect(gateway.address(), "a.example", &config);
-    assert_eq!(client.ask(GET).expect("an answer").text(), "a");
-    let mut client = RawClient::sending(gateway.address(), GET);
-    assert!(
-        client.rest_before_reset().is_empty(),
-        "there is nobody for it"
-    );
-    RawClient::sending(gateway.address(), b"\x16\x03\x01\x02\0\x01").expect_end();
-}
-
-/// A TCP listener in front of three gateways, by the names that they are for.
-fn by_name(backs: &[Gateway; 3], rest: Option<&str>) -> Gateway {
-    Gateway::with([], |config| {
-        let names = ["a", "b", "rest"];
-        config.clusters = { names.iter().zip(backs) }
-            .map(|(name, back)| {
-                let mut cluster = evenkeel_config::Cluster::new(*name);
-                let address = back.address().to_string();
-                cluster.endpoints = vec![Endpoint::new("back", address)];
-                cluster
-            })
-            .collect();
-        let listener = &mut config.listeners[0];
-        listener.protocol = Protocol::Tcp;
-        listener.cluster = rest.map(Into::into);
-        listener.limits.header_timeout = Duration::from_secs(3);
-        listener.routes = [("a.example", "a"), ("*.b.example", "b")]
-            .map(|(name, cluster)| Route {
-                when: Conditions {
-                    sni: Some(name.parse().expect("a name")),
-                    ..Conditions::default()
-                },
-                action: Action::Forward(Forward {
-                    clusters: vec![(cluster.into(), 1)],
-                    ..Forward::default()
-                }),
-            })
-            .into();
-    })
 }
